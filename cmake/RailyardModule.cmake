@@ -1,0 +1,32 @@
+# Targets shared by every module: compile options live on an interface target, never in globals.
+
+add_library(railyard_options INTERFACE)
+target_compile_features(railyard_options INTERFACE cxx_std_20)
+target_compile_options(railyard_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -ffp-contract=off  # equal results across compilers (docs/adr/0008)
+  $<$<BOOL:${RAILYARD_WERROR}>:-Werror>)
+
+# railyard_module(NAME SOURCES a.cpp b.cpp [PUBLIC lib…] [PRIVATE lib…])
+# A static library railyard_NAME with the public headers of include/railyard/NAME.
+function(railyard_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(railyard_${name} STATIC ${ARG_SOURCES})
+  add_library(railyard::${name} ALIAS railyard_${name})
+  target_include_directories(railyard_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(railyard_${name} PUBLIC ${ARG_PUBLIC} PRIVATE railyard_options ${ARG_PRIVATE})
+endfunction()
+
+# railyard_test(NAME LABEL label SOURCES a.cpp … LIBRARIES lib…)
+# A doctest program; each file has the derivation of its numbers.
+function(railyard_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE RAILYARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+  target_link_libraries(${name} PRIVATE railyard_options railyard_test_main ${ARG_LIBRARIES})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} SKIP_RETURN_CODE 77)
+endfunction()
