@@ -1,0 +1,25 @@
+// Micro-benchmarks as workloads: {"kind": "collective", …} and {"kind": "p2p", …}.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "railyard/config/document.hpp"
+#include "railyard/workload/iteration_dag.hpp"
+
+namespace railyard::workload {
+
+struct MicroBenchmark {
+  bool point_to_point = false;
+  collective::Operation operation = collective::Operation::all_reduce;
+  std::string algorithm = "ring";
+  Bytes size;                       ///< collective: nccl-tests convention; p2p: bytes each pair sends
+  std::uint32_t repeats = 1;
+};
+
+/// "collective": one group per local GPU index over all hosts (`gpus_per_host` ranks a host), or one group of all ranks when
+/// `groups` is "world". "p2p": rank i of the first half sends to rank i of the second half, all pairs at once.
+[[nodiscard]] MicroBenchmark read_micro_benchmark(const config::Node& node, config::Errors& errors);
+[[nodiscard]] IterationDag build_micro_benchmark(const MicroBenchmark& spec, std::uint32_t ranks, std::uint32_t ranks_per_host);
+
+}  // namespace railyard::workload
