@@ -1,0 +1,31 @@
+# Sourced by tools/run and tools/test: configure and build a preset. All output goes to stderr.
+# shellcheck shell=bash
+
+# configure_preset ROOT PRESET: only where there is no finished configuration of this very tree, or the
+# presets changed since; everything else CMake notices by itself when ninja runs.
+configure_preset() {
+  local root=$1 preset=$2
+  local folder=$root/build/$preset
+  local stamp=$folder/.configured launcher=()
+  if [ -e "$stamp" ] && [ ! "$root/CMakePresets.json" -nt "$stamp" ] && [ "$(cat "$stamp")" = "$root" ]; then
+    return 0
+  fi
+  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  (cd "$root" && cmake --fresh --preset "$preset" "${launcher[@]}") >&2 </dev/null || return 1
+  printf '%s\n' "$root" >"$stamp"
+}
+
+# build_preset ROOT PRESET [TARGET…]: says nothing when there is nothing to do. Two calls at once take turns.
+build_preset() {
+  local root=$1 preset=$2
+  shift 2
+  local folder=$root/build/$preset
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # one cache serves clones in several folders
+  mkdir -p "$folder" || return 1
+  (
+    if command -v flock >/dev/null; then flock 9 || exit 1; fi
+    configure_preset "$root" "$preset" 9>&- || exit 1
+    if [ "$(ninja -C "$folder" -n "$@" 2>/dev/null 9>&- | tail -n 1)" = "ninja: no work to do." ]; then exit 0; fi
+    ninja -C "$folder" "$@" >&2 </dev/null 9>&-
+  ) 9>"$folder/.lock"
+}
