@@ -1,0 +1,163 @@
+// What a run computed, as plain data: the right end of the one-way path. Nothing here is read by the simulation.
+//
+// Metrics are a table: one row of `metric_catalog` per contract key (SI units, unit last in the name). A metric without a
+// meaning in this run is empty, never a made-up zero.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "railyard/core/time.hpp"
+
+namespace railyard::metrics {
+
+enum class Metric : std::uint8_t {
+  throughput_tokens_per_s,
+  iteration_s_mean,
+  iteration_s_p99,
+  mfu,
+  gpu_utilization,
+  gpu_busy_share,
+  communication_share_exposed,
+  jct_s_mean,
+  jct_s_p50,
+  jct_s_p95,
+  jct_s_p99,
+  queue_s_mean,
+  queue_s_p50,
+  queue_s_p99,
+  slowdown_mean,
+  makespan_s,
+  jobs_finished,
+  jobs_unfinished,
+  spread_dp_max,
+  spread_pp_max,
+  diffusion_weighted,
+  diffusion_simplified,
+  traffic_share_nvlink,
+  traffic_share_leaf,
+  traffic_share_minipod,
+  traffic_share_core,
+  link_utilization_p50,
+  link_utilization_p99,
+  link_utilization_max,
+  fragmentation,
+  reserved_idle_gpu_s,
+  preemptions,
+  restarts,
+  lost_gpu_s,
+  goodput_share,
+  fairness_rho_max,
+  predictor_mape,
+  decision_s_p50,
+  decision_s_p99,
+  count_  ///< number of metrics
+};
+inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::count_);
+
+enum class Better : std::uint8_t { higher, lower, neither };
+
+struct MetricDescription {
+  std::string_view key;      ///< contract name
+  std::string_view title;    ///< column heading
+  Better better = Better::neither;
+  std::string_view summary;  ///< definition, one sentence
+};
+[[nodiscard]] const std::array<MetricDescription, kMetrics>& metric_catalog();
+
+class Metrics {
+ public:
+  [[nodiscard]] std::optional<double> get(Metric metric) const { return values_[static_cast<std::size_t>(metric)]; }
+  void set(Metric metric, std::optional<double> value) { values_[static_cast<std::size_t>(metric)] = value; }
+
+ private:
+  std::array<std::optional<double>, kMetrics> values_{};
+};
+
+/// Where an iteration's time goes on its critical path; sums to the iteration time to the tick.
+struct Attribution {
+  Duration compute{};
+  Duration bubble{};      ///< compute on the critical path beyond what the busiest stage computes
+  Duration exposed_tp{};  ///< at the rate the transfer has alone
+  Duration exposed_pp{};
+  Duration exposed_dp{};
+  Duration exposed_ep{};
+  Duration exposed_cp{};
+  Duration latency{};     ///< fixed costs of exposed communication
+  Duration contention{};  ///< exposed communication beyond its time alone
+  [[nodiscard]] Duration total() const;
+};
+
+struct JobResult {
+  std::string name;
+  std::uint32_t gpus = 0;
+  std::string status;  ///< finished, running, queued, rejected
+  std::optional<double> submit_s;
+  std::optional<double> start_s;
+  std::optional<double> finish_s;
+  std::optional<double> iteration_s;          ///< mean over the run
+  std::optional<double> iteration_s_min;      ///< over start phases, where jobs contend
+  std::optional<double> iteration_s_max;
+  std::optional<double> slowdown;             ///< run time / run time alone on its reference placement
+  std::optional<std::uint32_t> spread_dp_max;
+  std::optional<std::uint32_t> spread_pp_max;
+  std::optional<std::uint32_t> minipods;
+  std::optional<std::uint32_t> leaves;
+};
+
+struct LinkResult {
+  std::string name;
+  std::string tier;
+  double bytes = 0;
+  double utilization = 0;    ///< bytes / (capacity × time)
+  double busy_share = 0;
+  double binding_share = 0;  ///< share of the time in which it slowed at least one flow below its solo rate
+};
+
+struct PolicyResult {
+  std::string name;
+  std::string placement;  ///< canonical text of the placement choice, for the report
+  Metrics metrics;
+  std::optional<Attribution> attribution;  ///< of one iteration of the largest job
+  std::vector<JobResult> jobs;
+  std::vector<LinkResult> links;           ///< hottest first, at most 20
+  std::vector<std::string> warnings;
+  std::vector<std::int64_t> ticks;         ///< every job's and iteration's start and end tick, for the digest
+};
+
+struct RunResult {
+  std::string version;
+  std::string scenario;
+  std::string description;
+  std::uint64_t seed = 0;
+  std::string digest;
+  std::string baseline;
+  std::vector<PolicyResult> policies;      ///< in scenario order
+  std::vector<std::string> notes;          ///< published numbers to stand beside, limits: from the scenario file
+};
+
+/// How the run went: meta.json. Never compared.
+struct RunFacts {
+  double wall_s = 0;
+  std::uint64_t events = 0;
+  std::uint64_t flows = 0;
+  std::uint64_t solves = 0;
+  std::uint64_t flows_touched = 0;
+  std::uint64_t iterations_simulated = 0;
+  std::uint64_t memo_hits = 0;
+  std::uint64_t peak_rss_bytes = 0;
+  RunFacts& operator+=(const RunFacts& other);
+};
+
+/// Percentile by nearest rank of unsorted values; empty for none. 0 < share <= 1.
+[[nodiscard]] std::optional<double> percentile(std::vector<double> values, double share);
+
+/// The digest of a result: of every policy's name, metrics and ticks.
+[[nodiscard]] std::string digest_of(const RunResult& result);
+
+}  // namespace railyard::metrics

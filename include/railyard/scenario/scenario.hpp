@@ -1,0 +1,74 @@
+// The composition root: a scenario file to a validated Spec, to a world, to a result. The only place that knows everybody.
+//
+//   auto document = config::Document::parse_file(path);         // --set changes are applied to the document
+//   scenario::Spec spec = scenario::load(document, name);       // all errors of the file at once (ConfigError)
+//   for each policy: metrics::PolicyResult r = scenario::run_policy(spec, i, facts, progress);   // independent: threads allowed
+//   metrics::RunResult result = scenario::assemble(spec, results);
+//
+// Runs are functions of (spec, seed, version): policies may run in any order or in parallel.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "railyard/config/document.hpp"
+#include "railyard/metrics/run_result.hpp"
+#include "railyard/workload/iteration_dag.hpp"
+
+namespace railyard::scenario {
+
+struct World;  // decoded scenario and the immutable things built from it; private
+
+class Spec {
+ public:
+  explicit Spec(std::shared_ptr<const World> world);
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] std::uint64_t seed() const;
+  [[nodiscard]] std::vector<std::string> policy_names() const;
+  [[nodiscard]] std::size_t baseline() const;  ///< index of the baseline policy
+  /// One line a job, fabric size, policies: what --dry-run prints.
+  [[nodiscard]] std::vector<std::string> summary() const;
+  [[nodiscard]] const World& world() const { return *world_; }
+
+ private:
+  std::shared_ptr<const World> world_;
+};
+
+/// Decodes, builds and cross-checks everything; simulates nothing. Throws ConfigError with all errors.
+[[nodiscard]] Spec load(const config::Document& document, const std::string& name,
+                        std::optional<std::uint64_t> seed = std::nullopt);
+
+/// Called now and then from within the simulation, on its thread.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void update(double simulated_s, std::size_t jobs_done, std::size_t jobs, std::uint64_t events) = 0;
+  /// True: stop as soon as possible (interrupt).
+  [[nodiscard]] virtual bool stop() { return false; }
+};
+
+[[nodiscard]] metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy, metrics::RunFacts& facts,
+                                               Progress* progress = nullptr);
+/// Orders policies as in the scenario, computes metrics over the jobs finished under every policy, and the digest.
+[[nodiscard]] metrics::RunResult assemble(const Spec& spec, std::vector<metrics::PolicyResult> policies);
+
+/// One iteration of the first job under a policy, recorded: DAG, GPUs of its ranks and the end tick of every task
+/// (`trace record`), and its replay on a fabric (`trace replay`).
+struct Recording {
+  std::string description;
+  workload::IterationDag dag;
+  std::vector<std::uint32_t> gpu_of_rank;
+  std::vector<std::int64_t> end_ticks;  ///< per task
+  std::string topology;                 ///< JSON text of the topology it ran on
+  std::string network;                  ///< JSON text of the network settings
+};
+[[nodiscard]] Recording record(const Spec& spec, std::size_t policy);
+/// End ticks of the tasks when the recording's DAG runs again, on its own topology and network.
+[[nodiscard]] std::vector<std::int64_t> replay(const Recording& recording);
+void write_recording(const Recording& recording, const std::string& path);
+[[nodiscard]] Recording read_recording(const std::string& path);
+
+}  // namespace railyard::scenario
