@@ -1,7 +1,8 @@
-// What a run computed, as plain data: the right end of the one-way path. Nothing here is read by the simulation.
+// What a run computed, as plain data: the right end of the one-way path. Nothing here is read by
+// the simulation.
 //
-// Metrics are a table: one row of `metric_catalog` per contract key (SI units, unit last in the name). A metric without a
-// meaning in this run is empty, never a made-up zero.
+// Metrics are a table: one row of `metric_catalog` per contract key (SI units, unit last in the
+// name). A metric without a meaning in this run is empty, never a made-up zero.
 #pragma once
 
 #include <array>
@@ -63,17 +64,23 @@ inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::count_)
 enum class Better : std::uint8_t { higher, lower, neither };
 
 struct MetricDescription {
-  std::string_view key;      ///< contract name
-  std::string_view title;    ///< column heading
+  std::string_view key;    ///< contract name
+  std::string_view title;  ///< column heading
   Better better = Better::neither;
   std::string_view summary;  ///< definition, one sentence
 };
 [[nodiscard]] const std::array<MetricDescription, kMetrics>& metric_catalog();
+/// The metric of a contract name, or empty.
+[[nodiscard]] std::optional<Metric> find_metric(std::string_view key);
 
 class Metrics {
  public:
-  [[nodiscard]] std::optional<double> get(Metric metric) const { return values_[static_cast<std::size_t>(metric)]; }
-  void set(Metric metric, std::optional<double> value) { values_[static_cast<std::size_t>(metric)] = value; }
+  [[nodiscard]] std::optional<double> get(Metric metric) const {
+    return values_[static_cast<std::size_t>(metric)];
+  }
+  void set(Metric metric, std::optional<double> value) {
+    values_[static_cast<std::size_t>(metric)] = value;
+  }
 
  private:
   std::array<std::optional<double>, kMetrics> values_{};
@@ -93,6 +100,14 @@ struct Attribution {
   [[nodiscard]] Duration total() const;
 };
 
+/// The parts of an attribution with their contract names, in the order of the contract.
+struct AttributionPart {
+  std::string_view key;
+  std::string_view title;
+  Duration Attribution::*member;
+};
+[[nodiscard]] std::span<const AttributionPart> attribution_parts();
+
 struct JobResult {
   std::string name;
   std::uint32_t gpus = 0;
@@ -100,10 +115,10 @@ struct JobResult {
   std::optional<double> submit_s;
   std::optional<double> start_s;
   std::optional<double> finish_s;
-  std::optional<double> iteration_s;          ///< mean over the run
-  std::optional<double> iteration_s_min;      ///< over start phases, where jobs contend
+  std::optional<double> iteration_s;      ///< mean over the run
+  std::optional<double> iteration_s_min;  ///< over start phases, where jobs contend
   std::optional<double> iteration_s_max;
-  std::optional<double> slowdown;             ///< run time / run time alone on its reference placement
+  std::optional<double> slowdown;  ///< run time / run time alone on its reference placement
   std::optional<std::uint32_t> spread_dp_max;
   std::optional<std::uint32_t> spread_pp_max;
   std::optional<std::uint32_t> minipods;
@@ -114,9 +129,10 @@ struct LinkResult {
   std::string name;
   std::string tier;
   double bytes = 0;
-  double utilization = 0;    ///< bytes / (capacity × time)
+  double utilization = 0;  ///< bytes / (capacity × time)
   double busy_share = 0;
-  double binding_share = 0;  ///< share of the time in which it slowed at least one flow below its solo rate
+  double binding_share =
+      0;  ///< share of the time in which it slowed at least one flow below its solo rate
 };
 
 struct PolicyResult {
@@ -125,9 +141,10 @@ struct PolicyResult {
   Metrics metrics;
   std::optional<Attribution> attribution;  ///< of one iteration of the largest job
   std::vector<JobResult> jobs;
-  std::vector<LinkResult> links;           ///< hottest first, at most 20
+  std::vector<LinkResult> links;  ///< hottest first, at most 20
   std::vector<std::string> warnings;
-  std::vector<std::int64_t> ticks;         ///< every job's and iteration's start and end tick, for the digest
+  std::vector<std::int64_t>
+      ticks;  ///< every job's and iteration's start and end tick, for the digest
 };
 
 struct RunResult {
@@ -137,8 +154,9 @@ struct RunResult {
   std::uint64_t seed = 0;
   std::string digest;
   std::string baseline;
-  std::vector<PolicyResult> policies;      ///< in scenario order
-  std::vector<std::string> notes;          ///< published numbers to stand beside, limits: from the scenario file
+  std::vector<PolicyResult> policies;  ///< in scenario order
+  std::vector<std::string>
+      notes;  ///< published numbers to stand beside, limits: from the scenario file
 };
 
 /// How the run went: meta.json. Never compared.
@@ -151,13 +169,18 @@ struct RunFacts {
   std::uint64_t iterations_simulated = 0;
   std::uint64_t memo_hits = 0;
   std::uint64_t peak_rss_bytes = 0;
+  /// Adds up; peak memory is that of the process and takes the maximum.
   RunFacts& operator+=(const RunFacts& other);
 };
+
+/// Version of this program ("0.1.0"), for RunResult::version.
+[[nodiscard]] std::string_view version();
 
 /// Percentile by nearest rank of unsorted values; empty for none. 0 < share <= 1.
 [[nodiscard]] std::optional<double> percentile(std::vector<double> values, double share);
 
-/// The digest of a result: of every policy's name, metrics and ticks.
+/// The digest of a result: of every policy's name, metrics, attribution, job outcomes and ticks.
+/// Texts for people (description, notes, warnings) and the list of hot links stay out of it.
 [[nodiscard]] std::string digest_of(const RunResult& result);
 
 }  // namespace railyard::metrics
