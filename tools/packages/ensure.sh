@@ -43,8 +43,7 @@ ensure_packages() {
     return 0
   fi
   say "installing ${missing[*]}"
-  {
-    as_root apt-get update &&
-      as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}"
-  } >&2 </dev/null || { say "installing failed; missing: ${missing[*]}"; return 1; }
+  as_root apt-get update >&2 </dev/null || say "no fresh package lists; trying those at hand"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}" \
+    >&2 </dev/null || { say "installing failed; missing: ${missing[*]}"; return 1; }
 }
