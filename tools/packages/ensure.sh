@@ -1,5 +1,5 @@
 # Sourced by tools/run and tools/test: the packages they need, installed once. All output goes to stderr.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2086
 
 say() { printf 'railyard: %s\n' "$*" >&2; }
 
@@ -8,11 +8,16 @@ packages_of() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$@" | sort -u
 
 # missing_packages LIST…: the names that are not installed. One dpkg-query for all of them: milliseconds.
 missing_packages() {
-  local wanted
-  mapfile -t wanted < <(packages_of "$@")
-  comm -23 <(printf '%s\n' "${wanted[@]}" | sort) \
-    <(dpkg-query --show --showformat='${db:Status-Abbrev}${Package}\n' "${wanted[@]}" 2>/dev/null |
-      sed -n 's/^ii *//p' | sort -u)
+  local wanted installed name
+  wanted=$(packages_of "$@")
+  # Names of packages hold no spaces: they are split on purpose.
+  installed=$(dpkg-query --show --showformat='${db:Status-Abbrev}${Package}\n' $wanted 2>/dev/null | sed -n 's/^ii *//p')
+  for name in $wanted; do
+    case $'\n'$installed$'\n' in
+      *$'\n'$name$'\n'*) ;;
+      *) printf '%s\n' "$name" ;;
+    esac
+  done
 }
 
 # as_root COMMAND…: as it is for root, through sudo for others.
@@ -36,14 +41,14 @@ ensure_packages() {
     say "no dpkg here: the packages of ${*##*/} are taken as present"
     return 0
   fi
-  mapfile -t missing < <(missing_packages "$@")
-  [ "${#missing[@]}" -eq 0 ] && return 0
+  missing=$(missing_packages "$@")
+  [ -n "$missing" ] || return 0
   if [ "$install" = no ]; then
-    say "not installed, and --no-install was given: ${missing[*]}"
+    say "not installed, and --no-install was given:" $missing
     return 0
   fi
-  say "installing ${missing[*]}"
+  say "installing" $missing
   as_root apt-get update >&2 </dev/null || say "no fresh package lists; trying those at hand"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}" \
-    >&2 </dev/null || { say "installing failed; missing: ${missing[*]}"; return 1; }
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $missing \
+    >&2 </dev/null || { say "installing failed; missing:" $missing; return 1; }
 }
