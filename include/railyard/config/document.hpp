@@ -40,7 +40,11 @@ class Errors {
 
   /// Records "place pointer: message". Beyond the limit errors are counted only.
   void add(const Node& where, const std::string& message);
+  /// The same at the place of the value's key: for keys that should not be there.
+  void add_at_key(const Node& where, const std::string& message);
   void add(const std::string& line);
+  /// Takes over the lines of an error thrown by another document.
+  void add(const ConfigError& error);
   [[nodiscard]] bool empty() const { return lines_.empty(); }
   [[nodiscard]] std::size_t count() const { return lines_.size() + dropped_; }
   /// Throws ConfigError when anything was recorded.
@@ -82,13 +86,15 @@ class Node {
   [[nodiscard]] std::string pointer() const;
   /// "file:line:column"; for a value given by --set: "--set /pointer".
   [[nodiscard]] std::string place() const;
-  /// Directory that relative paths in this value are relative to (of its file; the working directory for --set).
+  /// Directory that relative paths in this value are relative to (of its file; empty, the working
+  /// directory, for --set).
   [[nodiscard]] std::filesystem::path directory() const;
   /// The value as compact JSON text in file order, for hashes, echoes and derived documents.
   [[nodiscard]] std::string dump() const;
 
  private:
   friend class Document;
+  friend class Errors;
   Node(std::shared_ptr<const detail::Tree> tree, std::uint32_t id) : tree_(std::move(tree)), id_(id) {}
   std::shared_ptr<const detail::Tree> tree_;
   std::uint32_t id_ = 0;
@@ -114,7 +120,12 @@ class Document {
   std::string name_;
 };
 
-/// The candidate nearest to `word` by edit distance, or empty if none is near (distance > max(2, size/3)).
+/// Where an object may be given inline or as the path of a JSON file: the object itself, or the root of that file (relative to
+/// node.directory()). On errors they are recorded and the result is an empty Node. Throws IoError for unreadable files.
+[[nodiscard]] Node resolve(const Node& node, Errors& errors);
+
+/// The candidate nearest to `word` by edit distance (swaps of neighbours count one, capitals nothing), or empty if none is near
+/// (distance > max(2, size/3), or no letter in common). The first of equals.
 [[nodiscard]] std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace railyard::config

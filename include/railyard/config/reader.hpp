@@ -10,6 +10,7 @@
 // value returned, so that one pass reports everything.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -56,6 +57,7 @@ bool decode(const Node& node, Errors& errors, std::vector<T>& out) {
 [[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
 [[nodiscard]] std::optional<Bytes> parse_bytes(std::string_view text);
 [[nodiscard]] std::optional<Bandwidth> parse_bandwidth(std::string_view text);
+[[nodiscard]] std::optional<FlopRate> parse_flop_rate(std::string_view text);
 
 /// Inclusive bounds for integers and reals.
 template <typename T>
@@ -96,15 +98,16 @@ class Reader {
     const auto value = maybe<T>(key);
     return value ? *value : fallback;
   }
-  /// Integers and reals within bounds; the error names the bounds.
+  /// Integers and reals within bounds; the error names the bounds, and the value returned then lies within them.
   template <typename T>
   [[nodiscard]] T required(std::string_view key, Range<T> range) {
-    const T value = required<T>(key);
-    return has(key) ? check_range(key, value, range) : value;
+    const auto node = required_child(key);
+    return node ? decode_within(*node, range) : std::clamp(T{}, range.min, range.max);
   }
   template <typename T>
   [[nodiscard]] T optional(std::string_view key, T fallback, Range<T> range) {
-    return has(key) ? check_range(key, optional<T>(key, fallback), range) : fallback;
+    const auto node = child(key);
+    return node ? decode_within(*node, range) : fallback;
   }
   /// One of the given words; returns its index. The error names the nearest.
   [[nodiscard]] std::size_t required_choice(std::string_view key, const std::vector<std::string_view>& words);
@@ -117,12 +120,13 @@ class Reader {
   void finish();
 
  private:
-  std::int64_t check_range(std::string_view key, std::int64_t value, Range<std::int64_t> range);
-  double check_range(std::string_view key, double value, Range<double> range);
+  std::int64_t decode_within(const Node& node, Range<std::int64_t> range);
+  double decode_within(const Node& node, Range<double> range);
+  void remember(std::string_view key);
 
   Node object_;
   Errors& errors_;
-  std::vector<std::string_view> known_;  ///< keys asked for, for the nearest-name hint
+  std::vector<std::string> known_;  ///< keys asked for, for the nearest-name hint
 };
 
 }  // namespace railyard::config

@@ -1,0 +1,12 @@
+// Reading a whole input file. Private to config.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace railyard::config {
+
+/// The bytes of a file. ConfigError when it is missing, IoError when it cannot be read.
+[[nodiscard]] std::string read_file(const std::filesystem::path& path);
+
+}  // namespace railyard::config
