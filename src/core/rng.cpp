@@ -10,8 +10,8 @@ namespace railyard {
 
 Rng::Rng(std::uint64_t seed) : state_{} {
   for (std::uint64_t& word : state_) {
-    seed += 0x9e3779b97f4a7c15U;
     word = mix64(seed);
+    seed += 0x9e3779b97f4a7c15U;
   }
 }
 
@@ -42,9 +42,13 @@ std::uint64_t Rng::below(std::uint64_t bound) {
   return static_cast<std::uint64_t>(product >> 64U);
 }
 
-double Rng::uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
+double Rng::uniform() {
+  return static_cast<double>(next() >> 11U) * 0x1.0p-53;
+}
 
-double Rng::exponential(double mean) { return -mean * std::log1p(-uniform()); }
+double Rng::exponential(double mean) {
+  return -mean * std::log1p(-uniform());
+}
 
 Rng RngStreams::stream(std::string_view name, std::uint64_t index) const {
   return Rng(mix64(mix64(seed_ ^ hash_text(name)) + index));

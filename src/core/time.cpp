@@ -7,7 +7,8 @@
 namespace railyard {
 
 Duration to_ticks(double ticks) {
-  RAILYARD_CHECK(ticks >= 0.0 && ticks < 9.2e18, "{} ticks do not fit the clock (0 to 1,067 days)", ticks);
+  RAILYARD_CHECK(ticks >= 0.0 && ticks < 9.2e18, "{} ticks do not fit the clock (0 to 1,067 days)",
+                 ticks);
   return Duration(std::llround(ticks));
 }
 

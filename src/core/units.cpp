@@ -5,7 +5,8 @@
 namespace railyard {
 
 Duration operator/(Bytes size, Bandwidth rate) {
-  RAILYARD_CHECK(rate.bytes_per_s() > 0, "a transfer of {} bytes at {} B/s never ends", size.count(), rate.bytes_per_s());
+  RAILYARD_CHECK(rate.bytes_per_s() > 0, "a transfer of {} bytes at {} B/s never ends",
+                 size.count(), rate.bytes_per_s());
   return to_ticks(static_cast<double>(size.count()) * static_cast<double>(kTicksPerSecond) /
                   static_cast<double>(rate.bytes_per_s()));
 }

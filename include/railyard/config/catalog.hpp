@@ -1,10 +1,12 @@
 // Explicit catalogs of plug-ins (docs/adr/0003).
 //
-// Each family (topology builders, routings, collective algorithms, policies, ...) has one table of entries: name, one-line
-// summary, declared parameters, factory. That one table gives creation, "unknown value" errors with the nearest name,
-// `railyard list <family>` and the test that builds every entry with its defaults. There is no self-registration.
+// Each family (topology builders, routings, collective algorithms, policies, ...) has one table of
+// entries: name, one-line summary, declared parameters, factory. That one table gives creation,
+// "unknown value" errors with the nearest name, `railyard list <family>` and the test that builds
+// every entry with its defaults. There is no self-registration.
 //
-// In JSON an entry is chosen by its name, "ecmp", or by an object, {"name": "ecmp", "queue_pairs": 4}.
+// In JSON an entry is chosen by its name, "ecmp", or by an object, {"name": "ecmp", "queue_pairs":
+// 4}.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +25,19 @@
 
 namespace railyard::config {
 
-enum class ParameterType : std::uint8_t { boolean, integer, real, string, choice, bytes, bandwidth, duration };
+enum class ParameterType : std::uint8_t {
+  boolean,
+  integer,
+  real,
+  string,
+  choice,
+  bytes,
+  bandwidth,
+  duration
+};
 
-/// A declared parameter. `fallback` is JSON text as a user would write it ("0.5", "\"pp\"", "\"5min\""); empty = required,
-/// "null" = optional without a value.
+/// A declared parameter. `fallback` is JSON text as a user would write it ("0.5", "\"pp\"",
+/// "\"5min\""); empty = required, "null" = optional without a value.
 struct ParameterSpec {
   std::string_view name;
   ParameterType type = ParameterType::real;
@@ -37,8 +48,8 @@ struct ParameterSpec {
   std::vector<std::string_view> choices{};  ///< for ParameterType::choice
 };
 
-using ParameterValue =
-    std::variant<std::monostate, bool, std::int64_t, double, std::string, Bytes, Bandwidth, Duration>;
+using ParameterValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, Bytes,
+                                    Bandwidth, Duration>;
 
 /// Decoded parameter values by name; asking for an undeclared one is an internal error.
 class Parameters {
@@ -84,21 +95,25 @@ struct Choice {
   Parameters parameters;
 };
 
-/// Decodes "name" or {"name": ..., parameters...} against the entries. On errors records them and returns the first entry
-/// with its defaults. `family` names the family in messages ("placement policy").
+/// Decodes "name" or {"name": ..., parameters...} against the entries. On errors records them and
+/// returns the first entry with its defaults. `family` names the family in messages ("placement
+/// policy").
 [[nodiscard]] Choice decode_choice(const Node& node, Errors& errors, std::string_view family,
                                    const std::vector<const EntryDescription*>& entries);
 /// An entry with its defaults; checked: it exists and has no required parameter.
-[[nodiscard]] Choice default_choice(std::string_view name, const std::vector<const EntryDescription*>& entries);
+[[nodiscard]] Choice default_choice(std::string_view name,
+                                    const std::vector<const EntryDescription*>& entries);
 
 template <typename Factory>
-[[nodiscard]] std::vector<const EntryDescription*> descriptions(std::span<const CatalogEntry<Factory>> table) {
+[[nodiscard]] std::vector<const EntryDescription*> descriptions(
+    std::span<const CatalogEntry<Factory>> table) {
   std::vector<const EntryDescription*> out;
   for (const auto& entry : table) out.push_back(&entry.description);
   return out;
 }
 template <typename Factory>
-[[nodiscard]] const CatalogEntry<Factory>& entry_of(std::span<const CatalogEntry<Factory>> table, std::string_view name) {
+[[nodiscard]] const CatalogEntry<Factory>& entry_of(std::span<const CatalogEntry<Factory>> table,
+                                                    std::string_view name) {
   for (const auto& entry : table) {
     if (entry.description.name == name) return entry;
   }

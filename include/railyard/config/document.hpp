@@ -1,7 +1,7 @@
 // A JSON document whose every value knows where it stands: file, line, column and JSON pointer.
 //
-// Comments (// and /* */) are allowed. Duplicate keys, unknown keys, missing units and wrong types are errors; all errors of
-// a document are collected (limit 20) and reported together as
+// Comments (// and /* */) are allowed. Duplicate keys, unknown keys, missing units and wrong types
+// are errors; all errors of a document are collected (limit 20) and reported together as
 //   file:line:column /json/pointer: what is wrong, and the nearest valid name.
 // Not modelled: writing JSON (report does that).
 #pragma once
@@ -95,7 +95,8 @@ class Node {
  private:
   friend class Document;
   friend class Errors;
-  Node(std::shared_ptr<const detail::Tree> tree, std::uint32_t id) : tree_(std::move(tree)), id_(id) {}
+  Node(std::shared_ptr<const detail::Tree> tree, std::uint32_t id)
+      : tree_(std::move(tree)), id_(id) {}
   std::shared_ptr<const detail::Tree> tree_;
   std::uint32_t id_ = 0;
 };
@@ -105,14 +106,15 @@ class Document {
  public:
   /// Throws ConfigError (missing file, syntax, duplicate keys) or IoError (unreadable).
   static Document parse_file(const std::filesystem::path& path);
-  static Document parse_text(std::string_view text, std::string name, std::filesystem::path directory = {});
+  static Document parse_text(std::string_view text, std::string name,
+                             std::filesystem::path directory = {});
 
   [[nodiscard]] Node root() const;
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// A copy in which `pointer` holds `value` ("/policies/arnold/placement/alpha", "0.3"). The value is JSON where it parses as
-  /// JSON, else a string. The parent must exist; "-" or the array's size appends. Throws ConfigError naming the pointer's
-  /// first unknown part and the nearest key.
+  /// A copy in which `pointer` holds `value` ("/policies/arnold/placement/alpha", "0.3"). The value
+  /// is JSON where it parses as JSON, else a string. The parent must exist; "-" or the array's size
+  /// appends. Throws ConfigError naming the pointer's first unknown part and the nearest key.
   [[nodiscard]] Document set(std::string_view pointer, std::string_view value) const;
 
  private:
@@ -120,12 +122,15 @@ class Document {
   std::string name_;
 };
 
-/// Where an object may be given inline or as the path of a JSON file: the object itself, or the root of that file (relative to
-/// node.directory()). On errors they are recorded and the result is an empty Node. Throws IoError for unreadable files.
+/// Where an object may be given inline or as the path of a JSON file: the object itself, or the
+/// root of that file (relative to node.directory()). On errors they are recorded and the result is
+/// an empty Node. Throws IoError for unreadable files.
 [[nodiscard]] Node resolve(const Node& node, Errors& errors);
 
-/// The candidate nearest to `word` by edit distance (swaps of neighbours count one, capitals nothing), or empty if none is near
-/// (distance > max(2, size/3), or no letter in common). The first of equals.
-[[nodiscard]] std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
+/// The candidate nearest to `word` by edit distance (swaps of neighbours count one, capitals
+/// nothing), or empty if none is near (distance > max(2, size/3), or no letter in common). The
+/// first of equals.
+[[nodiscard]] std::string_view nearest(std::string_view word,
+                                       const std::vector<std::string_view>& candidates);
 
 }  // namespace railyard::config

@@ -3,11 +3,13 @@
 //   Reader reader(node, errors);
 //   link.capacity = reader.required<Bandwidth>("bandwidth");
 //   link.latency = reader.optional<Duration>("latency", 500ns);
-//   reader.finish();                                   // unknown keys are reported here, with the nearest known one
+//   reader.finish();                                   // unknown keys are reported here, with the
+//   nearest known one
 //
-// Quantities carry their unit in the text: "400Gbps", "50GB/s", "2us", "1GiB", "5min", "312Tflops". A bare number where a
-// quantity is wanted is an error that names the fix. Where a value is wrong the error is recorded and a default-constructed
-// value returned, so that one pass reports everything.
+// Quantities carry their unit in the text: "400Gbps", "50GB/s", "2us", "1GiB", "5min", "312Tflops".
+// A bare number where a quantity is wanted is an error that names the fix. Where a value is wrong
+// the error is recorded and a default-constructed value returned, so that one pass reports
+// everything.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +32,13 @@ bool decode(const Node& node, Errors& errors, bool& out);
 bool decode(const Node& node, Errors& errors, std::int64_t& out);
 bool decode(const Node& node, Errors& errors, double& out);
 bool decode(const Node& node, Errors& errors, std::string& out);
-bool decode(const Node& node, Errors& errors, Bytes& out);      ///< "25MB" = 25e6, "1GiB" = 2^30, "512B"
-bool decode(const Node& node, Errors& errors, Bandwidth& out);  ///< "400Gbps" (bits), "300GB/s" (bytes); must be positive
-bool decode(const Node& node, Errors& errors, Duration& out);   ///< "10ns" "2us" "3ms" "1s" "5min" "2h" "30d"; not negative
-bool decode(const Node& node, Errors& errors, FlopRate& out);   ///< "312Tflops"; must be positive
+bool decode(const Node& node, Errors& errors,
+            Bytes& out);  ///< "25MB" = 25e6, "1GiB" = 2^30, "512B"
+bool decode(const Node& node, Errors& errors,
+            Bandwidth& out);  ///< "400Gbps" (bits), "300GB/s" (bytes); must be positive
+bool decode(const Node& node, Errors& errors,
+            Duration& out);  ///< "10ns" "2us" "3ms" "1s" "5min" "2h" "30d"; not negative
+bool decode(const Node& node, Errors& errors, FlopRate& out);  ///< "312Tflops"; must be positive
 /// A path: relative ones are taken relative to node.directory().
 bool decode(const Node& node, Errors& errors, std::filesystem::path& out);
 
@@ -98,7 +103,8 @@ class Reader {
     const auto value = maybe<T>(key);
     return value ? *value : fallback;
   }
-  /// Integers and reals within bounds; the error names the bounds, and the value returned then lies within them.
+  /// Integers and reals within bounds; the error names the bounds, and the value returned then lies
+  /// within them.
   template <typename T>
   [[nodiscard]] T required(std::string_view key, Range<T> range) {
     const auto node = required_child(key);
@@ -110,8 +116,10 @@ class Reader {
     return node ? decode_within(*node, range) : fallback;
   }
   /// One of the given words; returns its index. The error names the nearest.
-  [[nodiscard]] std::size_t required_choice(std::string_view key, const std::vector<std::string_view>& words);
-  [[nodiscard]] std::size_t optional_choice(std::string_view key, const std::vector<std::string_view>& words,
+  [[nodiscard]] std::size_t required_choice(std::string_view key,
+                                            const std::vector<std::string_view>& words);
+  [[nodiscard]] std::size_t optional_choice(std::string_view key,
+                                            const std::vector<std::string_view>& words,
                                             std::size_t fallback);
 
   /// Records an error at the child if present, else at the object.

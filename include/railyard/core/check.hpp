@@ -1,7 +1,8 @@
-// Checks for our own faults. RAILYARD_CHECK stays on in Release; RAILYARD_DCHECK only in Debug, for hot loops.
+// Checks for our own faults. RAILYARD_CHECK stays on in Release; RAILYARD_DCHECK only in Debug, for
+// hot loops.
 //
-// A failed check throws InternalError, which ends in cli/main.cpp with exit code 3; the front door adds scenario, seed,
-// simulated time and the command that reproduces the fault.
+// A failed check throws InternalError, which ends in cli/main.cpp with exit code 3; the front door
+// adds scenario, seed, simulated time and the command that reproduces the fault.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,16 +25,18 @@ class IoError : public std::runtime_error {
 };
 
 namespace detail {
-[[noreturn]] void check_failed(const char* file, int line, const char* condition, const std::string& message);
+[[noreturn]] void check_failed(const char* file, int line, const char* condition,
+                               const std::string& message);
 }  // namespace detail
 
 }  // namespace railyard
 
-#define RAILYARD_CHECK(condition, ...)                                                                     \
-  do {                                                                                                     \
-    if (!(condition)) {                                                                                    \
-      ::railyard::detail::check_failed(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__));        \
-    }                                                                                                      \
+#define RAILYARD_CHECK(condition, ...)                                 \
+  do {                                                                 \
+    if (!(condition)) {                                                \
+      ::railyard::detail::check_failed(__FILE__, __LINE__, #condition, \
+                                       ::fmt::format(__VA_ARGS__));    \
+    }                                                                  \
   } while (false)
 
 #ifdef NDEBUG

@@ -1,6 +1,7 @@
 // The behaviour digest: a 64-bit hash over what a run computed (docs/adr/0008).
 //
-// Order matters; every value is hashed as fixed-width little-endian words, so the digest is the same on every platform.
+// Order matters; every value is hashed as fixed-width little-endian words, so the digest is the
+// same on every platform.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ class Digest {
   std::uint64_t state_ = 0x5261696c79617264U;  // "Railyard"
 };
 
-/// A stable 64-bit hash of text, for named streams and canonical keys. Not std::hash: that differs between libraries.
+/// A stable 64-bit hash of text, for named streams and canonical keys. Not std::hash: that differs
+/// between libraries.
 [[nodiscard]] std::uint64_t hash_text(std::string_view text);
 
 }  // namespace railyard

@@ -1,8 +1,9 @@
 // Random numbers that are the same on every compiler, library and machine.
 //
-// Generator: xoshiro256++ (Blackman & Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 2021), seeded by
-// splitmix64. Distributions are our own, integers first; those of <random> differ between libraries and are banned.
-// Streams are named: adding a consumer shifts nobody else's numbers.
+// Generator: xoshiro256++ (Blackman & Vigna, "Scrambled linear pseudorandom number generators", ACM
+// TOMS 2021), seeded by splitmix64. Distributions are our own, integers first; those of <random>
+// differ between libraries and are banned. Streams are named: adding a consumer shifts nobody
+// else's numbers.
 #pragma once
 
 #include <array>
@@ -27,11 +28,13 @@ class Rng {
   explicit Rng(std::uint64_t seed);
 
   [[nodiscard]] std::uint64_t next();
-  /// Uniform in [0, bound), without bias (Lemire, "Fast random integer generation in an interval", 2019). bound > 0.
+  /// Uniform in [0, bound), without bias (Lemire, "Fast random integer generation in an interval",
+  /// 2019). bound > 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t bound);
   /// Uniform in [0, 1), 53 random bits.
   [[nodiscard]] double uniform();
-  /// Exponential with the given mean (inversion). Uses log: round the result to ticks before it orders events.
+  /// Exponential with the given mean (inversion). Uses log: round the result to ticks before it
+  /// orders events.
   [[nodiscard]] double exponential(double mean);
 
   /// Fisher-Yates.

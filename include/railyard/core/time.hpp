@@ -1,10 +1,12 @@
 // Simulated time: an integer clock of 10 ps ticks.
 //
-// One tick is the time one byte needs at 800 Gb/s. Picoseconds overflow int64 after 106 days and production job traces run
-// for six months; nanoseconds round a 291.27 ns NVLink chunk by 0.1 %, the same way thousands of times. See docs/adr/0001.
+// One tick is the time one byte needs at 800 Gb/s. Picoseconds overflow int64 after 106 days and
+// production job traces run for six months; nanoseconds round a 291.27 ns NVLink chunk by 0.1 %,
+// the same way thousands of times. See docs/adr/0001.
 //
-// Invariants: time never goes back; a value is always exact in ticks. Rounding from real numbers happens in one function,
-// `to_ticks`, to the nearest tick (never up: rounding up splits exact ties that differ by one ulp).
+// Invariants: time never goes back; a value is always exact in ticks. Rounding from real numbers
+// happens in one function, `to_ticks`, to the nearest tick (never up: rounding up splits exact ties
+// that differ by one ulp).
 #pragma once
 
 #include <chrono>
@@ -31,8 +33,8 @@ inline constexpr std::int64_t kTicksPerSecond = 100'000'000'000;
 /// Horizons beyond this are refused: 1,067 days are the range of the clock.
 inline constexpr Duration kHorizonMax{INT64_C(92'000'000'000'000) * 100'000};
 
-/// The one rounding function: real-valued ticks to the nearest tick. Checked: NaN, negative and out-of-range values are
-/// internal errors.
+/// The one rounding function: real-valued ticks to the nearest tick. Checked: NaN, negative and
+/// out-of-range values are internal errors.
 [[nodiscard]] Duration to_ticks(double ticks);
 
 /// Real-valued seconds to the nearest tick.
@@ -44,6 +46,8 @@ inline constexpr Duration kHorizonMax{INT64_C(92'000'000'000'000) * 100'000};
 [[nodiscard]] constexpr double in_seconds(Duration duration) {
   return static_cast<double>(duration.count()) / static_cast<double>(kTicksPerSecond);
 }
-[[nodiscard]] constexpr double in_seconds(TimePoint time) { return in_seconds(time.time_since_epoch()); }
+[[nodiscard]] constexpr double in_seconds(TimePoint time) {
+  return in_seconds(time.time_since_epoch());
+}
 
 }  // namespace railyard

@@ -1,6 +1,8 @@
-// Typed quantities: bytes, bandwidth and floating-point work. The type carries the unit, the variable's name does not.
+// Typed quantities: bytes, bandwidth and floating-point work. The type carries the unit, the
+// variable's name does not.
 //
-// Only meaningful operators exist (`Bytes / Bandwidth` is a Duration) and nothing converts implicitly.
+// Only meaningful operators exist (`Bytes / Bandwidth` is a Duration) and nothing converts
+// implicitly.
 #pragma once
 
 #include <compare>
@@ -19,10 +21,14 @@ class Bytes {
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count_ + b.count_); }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count_ - b.count_); }
-  friend constexpr Bytes operator*(Bytes a, std::int64_t factor) { return Bytes(a.count_ * factor); }
+  friend constexpr Bytes operator*(Bytes a, std::int64_t factor) {
+    return Bytes(a.count_ * factor);
+  }
   friend constexpr Bytes operator*(std::int64_t factor, Bytes a) { return a * factor; }
   /// Integer division, rounded up: n parts of this size hold the whole.
-  [[nodiscard]] constexpr Bytes divided_up(std::int64_t parts) const { return Bytes((count_ + parts - 1) / parts); }
+  [[nodiscard]] constexpr Bytes divided_up(std::int64_t parts) const {
+    return Bytes((count_ + parts - 1) / parts);
+  }
   constexpr Bytes& operator+=(Bytes other) {
     count_ += other.count_;
     return *this;
@@ -39,14 +45,19 @@ class Bandwidth {
   constexpr explicit Bandwidth(std::int64_t bytes_per_s) : bytes_per_s_(bytes_per_s) {}
   [[nodiscard]] constexpr std::int64_t bytes_per_s() const { return bytes_per_s_; }
   friend constexpr auto operator<=>(Bandwidth, Bandwidth) = default;
-  friend constexpr Bandwidth operator+(Bandwidth a, Bandwidth b) { return Bandwidth(a.bytes_per_s_ + b.bytes_per_s_); }
-  friend constexpr Bandwidth operator*(Bandwidth a, std::int64_t factor) { return Bandwidth(a.bytes_per_s_ * factor); }
+  friend constexpr Bandwidth operator+(Bandwidth a, Bandwidth b) {
+    return Bandwidth(a.bytes_per_s_ + b.bytes_per_s_);
+  }
+  friend constexpr Bandwidth operator*(Bandwidth a, std::int64_t factor) {
+    return Bandwidth(a.bytes_per_s_ * factor);
+  }
 
  private:
   std::int64_t bytes_per_s_ = 0;
 };
 
-/// Floating-point operations (a count) and floating-point rate (operations per second). Real numbers: they end in ticks.
+/// Floating-point operations (a count) and floating-point rate (operations per second). Real
+/// numbers: they end in ticks.
 class Flops {
  public:
   constexpr Flops() = default;
@@ -71,7 +82,8 @@ class FlopRate {
   double per_s_ = 0;
 };
 
-/// Transfer time at a constant rate, to the nearest tick. Checked: the rate is positive and the result fits the clock.
+/// Transfer time at a constant rate, to the nearest tick. Checked: the rate is positive and the
+/// result fits the clock.
 [[nodiscard]] Duration operator/(Bytes size, Bandwidth rate);
 
 }  // namespace railyard
