@@ -65,7 +65,7 @@ enum class Better : std::uint8_t { higher, lower, neither };
 
 struct MetricDescription {
   std::string_view key;    ///< contract name
-  std::string_view title;  ///< column heading
+  std::string_view title;  ///< column heading, without a unit
   Better better = Better::neither;
   std::string_view summary;  ///< definition, one sentence
 };

@@ -1,0 +1,52 @@
+// A RunResult in the forms that people and scripts read. Everything printed comes from the result:
+// no number and no judgement is written here.
+//
+// result.json is a contract (docs/reference): fixed key order, SI units, doubles in their shortest
+// round-trip form, null where a metric has no meaning. Equal results give equal bytes.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "railyard/metrics/run_result.hpp"
+
+namespace railyard::report {
+
+enum class Format : std::uint8_t { table, json, csv, markdown };
+
+/// The result in a form, with a line feed at its end.
+[[nodiscard]] std::string render(const metrics::RunResult& result, Format format);
+
+/// One screen: who wins, by how much, and why. At most 100 columns wide.
+[[nodiscard]] std::string result_table(const metrics::RunResult& result);
+[[nodiscard]] std::string result_json(const metrics::RunResult& result);
+/// One row a policy; metrics under their contract names, attribution as attribution_<part>_s.
+[[nodiscard]] std::string result_csv(const metrics::RunResult& result);
+[[nodiscard]] std::string result_markdown(const metrics::RunResult& result);
+
+/// How a run went, for meta.json. Never compared with anything.
+struct Meta {
+  std::string version;
+  std::string command;
+  unsigned threads = 1;
+  double wall_s = 0;                                            ///< of the whole command
+  std::vector<std::pair<std::string, metrics::RunFacts>> runs;  ///< by policy (or point and policy)
+};
+[[nodiscard]] std::string meta_json(const Meta& meta);
+
+/// Who wins, judged by one metric that every policy has: by completion time where there are many
+/// jobs, else by throughput, iteration time or makespan.
+struct Verdict {
+  metrics::Metric metric{};
+  std::size_t winner = 0;         ///< the first of the best
+  std::vector<std::size_t> ties;  ///< others with exactly the same value
+  std::size_t against = 0;  ///< the baseline, or the best other policy where the baseline wins
+};
+/// Empty when there are fewer than two policies or no metric that all of them have.
+[[nodiscard]] std::optional<Verdict> verdict(const metrics::RunResult& result);
+
+/// Index of a policy by name; of the baseline. Checked: it is there.
+[[nodiscard]] std::size_t policy_index(const metrics::RunResult& result, std::string_view name);
+
+}  // namespace railyard::report

@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "json_writer.hpp"
+#include "railyard/core/check.hpp"
+#include "railyard/report/report.hpp"
+
+namespace railyard::report {
+
+void JsonWriter::line_break() {
+  if (row_depth_ > 0) {
+    if (!first_) out_ += ' ';
+    return;
+  }
+  out_ += '\n';
+  out_.append(2 * depth_, ' ');
+}
+
+void JsonWriter::before_value() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (depth_ == 0) return;
+  if (!first_) out_ += ',';
+  line_break();
+  first_ = false;
+}
+
+void JsonWriter::open(char bracket, bool row) {
+  before_value();
+  out_ += bracket;
+  ++depth_;
+  if (row && row_depth_ == 0) row_depth_ = depth_;
+  first_ = true;
+}
+
+void JsonWriter::close(char bracket) {
+  const bool empty = first_;
+  const bool in_row = row_depth_ > 0;
+  if (row_depth_ == depth_) row_depth_ = 0;
+  --depth_;
+  if (!empty && !in_row) {
+    out_ += '\n';
+    out_.append(2 * depth_, ' ');
+  }
+  out_ += bracket;
+  first_ = false;
+}
+
+void JsonWriter::key(std::string_view name) {
+  before_value();
+  out_ += nlohmann::json(name).dump();
+  out_ += ": ";
+  after_key_ = true;
+}
+
+void JsonWriter::value(std::string_view text) {
+  before_value();
+  // Names come from users' files: what is not UTF-8 is replaced, not refused.
+  out_ += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void JsonWriter::value(double number) {
+  RAILYARD_CHECK(std::isfinite(number), "a result holds {}, which JSON cannot say", number);
+  before_value();
+  out_ += fmt::format("{}", number);
+}
+
+void JsonWriter::value(std::uint64_t number) {
+  before_value();
+  out_ += fmt::format("{}", number);
+}
+
+void JsonWriter::null() {
+  before_value();
+  out_ += "null";
+}
+
+std::string JsonWriter::finish() {
+  RAILYARD_CHECK(depth_ == 0, "{} brackets are still open", depth_);
+  return out_ + '\n';
+}
+
+namespace {
+
+void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
+  json.key("metrics");
+  json.open('{');
+  for (std::size_t i = 0; i < metrics::kMetrics; ++i) {
+    const auto metric = static_cast<metrics::Metric>(i);
+    json.member(metrics::metric_catalog()[i].key, policy.metrics.get(metric));
+    if (metric != metrics::Metric::diffusion_simplified) continue;
+    json.key("attribution");  // its place in the contract
+    if (!policy.attribution) {
+      json.null();
+      continue;
+    }
+    json.open('{', true);
+    for (const auto& part : metrics::attribution_parts()) {
+      json.member(part.key, in_seconds((*policy.attribution).*part.member));
+    }
+    json.close('}');
+  }
+  json.close('}');
+}
+
+void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
+  json.key("jobs");
+  json.open('[');
+  for (const metrics::JobResult& job : jobs) {
+    json.open('{', true);
+    json.member("name", job.name);
+    json.member("gpus", job.gpus);
+    json.member("status", job.status);
+    json.member("submit_s", job.submit_s);
+    json.member("start_s", job.start_s);
+    json.member("finish_s", job.finish_s);
+    json.member("iteration_s", job.iteration_s);
+    json.member("iteration_s_min", job.iteration_s_min);
+    json.member("iteration_s_max", job.iteration_s_max);
+    json.member("slowdown", job.slowdown);
+    json.member("spread_dp_max", job.spread_dp_max);
+    json.member("spread_pp_max", job.spread_pp_max);
+    json.member("minipods", job.minipods);
+    json.member("leaves", job.leaves);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+void add_links(JsonWriter& json, const std::vector<metrics::LinkResult>& links) {
+  json.key("links");
+  json.open('[');
+  for (const metrics::LinkResult& link : links) {
+    json.open('{', true);
+    json.member("name", link.name);
+    json.member("tier", link.tier);
+    json.member("bytes", link.bytes);
+    json.member("utilization", link.utilization);
+    json.member("busy_share", link.busy_share);
+    json.member("binding_share", link.binding_share);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+void add_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.key(key);
+  json.open('[');
+  for (const std::string& text : texts) json.value(text);
+  json.close(']');
+}
+
+void add_comparison(JsonWriter& json, const metrics::RunResult& result) {
+  json.key("comparison");
+  json.open('{');
+  const metrics::PolicyResult* base = nullptr;
+  if (!result.policies.empty()) base = &result.policies[policy_index(result, result.baseline)];
+  for (const metrics::PolicyResult& policy : result.policies) {
+    if (&policy == base) continue;
+    json.key(policy.name);
+    json.open('{');
+    for (std::size_t i = 0; i < metrics::kMetrics; ++i) {
+      const auto ours = policy.metrics.get(static_cast<metrics::Metric>(i));
+      const auto theirs = base->metrics.get(static_cast<metrics::Metric>(i));
+      if (!ours || !theirs) continue;
+      json.key(metrics::metric_catalog()[i].key);
+      json.open('{', true);
+      json.member("ratio", *theirs == 0.0 ? std::nullopt : std::optional(*ours / *theirs));
+      json.close('}');
+    }
+    json.close('}');
+  }
+  json.close('}');
+}
+
+}  // namespace
+
+std::string result_json(const metrics::RunResult& result) {
+  JsonWriter json;
+  json.open('{');
+  json.member("railyard", result.version);
+  json.member("scenario", result.scenario);
+  json.member("seed", result.seed);
+  json.member("digest", result.digest);
+  json.member("baseline", result.baseline);
+  json.key("policies");
+  json.open('{');
+  for (const metrics::PolicyResult& policy : result.policies) {
+    json.key(policy.name);
+    json.open('{');
+    add_metrics(json, policy);
+    add_jobs(json, policy.jobs);
+    add_links(json, policy.links);
+    add_texts(json, "warnings", policy.warnings);
+    json.member("placement", policy.placement);
+    json.close('}');
+  }
+  json.close('}');
+  add_comparison(json, result);
+  add_texts(json, "notes", result.notes);
+  json.member("description", result.description);
+  json.close('}');
+  return json.finish();
+}
+
+std::string meta_json(const Meta& meta) {
+  JsonWriter json;
+  const auto add_facts = [&json](const metrics::RunFacts& facts) {
+    json.member("wall_s", facts.wall_s);
+    json.member("events", facts.events);
+    json.member("flows", facts.flows);
+    json.member("solves", facts.solves);
+    json.member("flows_touched", facts.flows_touched);
+    json.member("iterations_simulated", facts.iterations_simulated);
+    json.member("memo_hits", facts.memo_hits);
+    json.member("peak_rss_bytes", facts.peak_rss_bytes);
+  };
+  metrics::RunFacts total;
+  for (const auto& [name, facts] : meta.runs) total += facts;
+  json.open('{');
+  json.member("railyard", meta.version);
+  json.member("command", meta.command);
+  json.member("threads", std::uint64_t{meta.threads});
+  json.member("wall_s", meta.wall_s);
+  json.key("total");
+  json.open('{');
+  add_facts(total);
+  json.close('}');
+  json.key("runs");
+  json.open('{');
+  for (const auto& [name, facts] : meta.runs) {
+    json.key(name);
+    json.open('{', true);
+    add_facts(facts);
+    json.close('}');
+  }
+  json.close('}');
+  json.close('}');
+  return json.finish();
+}
+
+}  // namespace railyard::report

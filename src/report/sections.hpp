@@ -1,0 +1,38 @@
+// The parts of the comparison that text and markdown share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "railyard/metrics/run_result.hpp"
+#include "railyard/report/report.hpp"
+#include "railyard/report/table.hpp"
+
+namespace railyard::report {
+
+/// Values of every policy and their ratios to the baseline. Columns in which no policy has a value
+/// are left out.
+[[nodiscard]] Table comparison_columns(const metrics::RunResult& result,
+                                       const std::optional<Verdict>& verdict);
+
+/// Where the time of an iteration goes, per policy; empty when no policy has an attribution.
+[[nodiscard]] std::optional<Table> attribution_columns(const metrics::RunResult& result);
+
+/// The most contended links of the winner and of what it is compared with; empty when no link was
+/// recorded.
+[[nodiscard]] std::optional<Table> hot_link_columns(const metrics::RunResult& result,
+                                                    const std::optional<Verdict>& verdict);
+
+/// Sentences: who wins by how much, of what the gain is made, what the spread says beside it, where
+/// links bind.
+[[nodiscard]] std::vector<std::string> why(const metrics::RunResult& result,
+                                           const std::optional<Verdict>& verdict);
+
+/// Warnings, each once, with the policies that gave it.
+[[nodiscard]] std::vector<std::string> warnings_once(const metrics::RunResult& result);
+
+/// "3.241 s", "108.3 ms", with four significant digits and the sign if negative.
+[[nodiscard]] std::string time_text(double seconds);
+
+}  // namespace railyard::report
