@@ -1,15 +1,18 @@
-// Flows over time on a fabric: exact weighted max-min rates, re-solved once per tick and only where something changed.
+// Flows over time on a fabric: exact weighted max-min rates, re-solved once per tick and only where
+// something changed.
 //
-// A flow is a size, a route with a usage per link, and a share. It occupies its links from its start until its last byte has
-// left (the receiver has it a path latency later: that is the caller's business). The caller drives time:
+// A flow is a size, a route with a usage per link, and a share. It occupies its links from its
+// start until its last byte has left (the receiver has it a path latency later: that is the
+// caller's business). The caller drives time:
 //
-//   network.start(now, spec);  network.finish_due(now, done);   // any number of changes inside one tick
-//   network.settle(now);                                        // then one solve
-//   TimePoint next = network.next_completion();                 // never before now
+//   network.start(now, spec);  network.finish_due(now, done);   // any number of changes inside one
+//   tick network.settle(now);                                        // then one solve TimePoint
+//   next = network.next_completion();                 // never before now
 //
-// Exactness: a link whose flows cannot fill it together (the sum of their solo rates fits) cannot bind and does not join
-// components; the sum is kept in integers so that this never depends on history. Link bytes are credited at completion from
-// integer sizes. `remaining` is kept at the true last change of the rate and the completion tick derived from it.
+// Exactness: a link whose flows cannot fill it together (the sum of their solo rates fits) cannot
+// bind and does not join components; the sum is kept in integers so that this never depends on
+// history. Link bytes are credited at completion from integer sizes. `remaining` is kept at the
+// true last change of the rate and the completion tick derived from it.
 #pragma once
 
 #include <cstdint>
@@ -28,47 +31,55 @@ namespace railyard::network {
 enum class FlowId : std::uint32_t {};  ///< slot of a running flow; reused after it has finished
 
 struct FlowSpec {
-  Bytes size;                                  ///< > 0
-  std::span<const topology::LinkUse> route;    ///< at least one link; copied
-  double share = 1.0;                          ///< weight among others, > 0
-  std::uint64_t tag = 0;                       ///< handed back on completion
+  Bytes size;                                ///< > 0
+  std::span<const topology::LinkUse> route;  ///< at least one link; copied
+  double share = 1.0;                        ///< weight among others, > 0
+  std::uint64_t tag = 0;                     ///< handed back on completion
 };
 
 struct FinishedFlow {
   FlowId flow{};
   std::uint64_t tag = 0;
-  Duration solo{};        ///< what the flow would have taken alone on its route, to the nearest tick
+  Duration solo{};  ///< what the flow would have taken alone on its route, to the nearest tick
   TimePoint started{};
 };
 
 /// What a link did since the last reset.
 struct LinkUsage {
-  double bytes = 0;        ///< of finished flows, usage × size
-  Duration busy{};         ///< some flow was on it
-  Duration binding{};      ///< it was the bottleneck of at least one flow that ran below its solo rate
+  double bytes = 0;    ///< of finished flows, usage × size
+  Duration busy{};     ///< some flow was on it
+  Duration binding{};  ///< it was the bottleneck of at least one flow that ran below its solo rate
 };
 
 struct NetworkCounters {
   std::uint64_t flows_started = 0;
   std::uint64_t flows_finished = 0;
-  std::uint64_t solves = 0;             ///< components solved
-  std::uint64_t flows_touched = 0;      ///< flows in solved components, summed
+  std::uint64_t solves = 0;         ///< components solved
+  std::uint64_t flows_touched = 0;  ///< flows in solved components, summed
   std::uint64_t links_touched = 0;
 };
 
 class FlowNetwork {
  public:
+  /// Capacities of the topology's links.
   explicit FlowNetwork(const topology::Topology& topology);
+  /// Link i has capacities[i] > 0.
+  explicit FlowNetwork(std::span<const Bandwidth> capacities);
   ~FlowNetwork();
   FlowNetwork(const FlowNetwork&) = delete;
   FlowNetwork& operator=(const FlowNetwork&) = delete;
 
+  /// The flow takes part in rates from the next settle on. Usages of a link that occurs twice in
+  /// the route add up.
   FlowId start(TimePoint now, const FlowSpec& spec);
-  /// Removes flows whose completion tick is `now` and appends them in order of their start. Checked: none lies before.
+  /// Removes flows whose completion tick is `now` and appends them in order of their start.
+  /// Checked: none lies before.
   void finish_due(TimePoint now, std::vector<FinishedFlow>& done);
   /// Solves what has changed in this tick. Idempotent.
   void settle(TimePoint now);
-  /// TimePoint::max() when no flow runs. Valid after settle.
+  /// TimePoint::max() when no flow runs. Valid after settle. May equal the tick of that settle: a
+  /// flow of less than half a tick ends in the tick in which it starts, and finish_due must then be
+  /// called again in the same tick.
   [[nodiscard]] TimePoint next_completion() const;
 
   [[nodiscard]] double rate_bytes_per_s(FlowId flow) const;

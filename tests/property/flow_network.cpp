@@ -1,0 +1,263 @@
+// Laws of flows over time, on seeded dynamic runs with random capacities, routes, usages and
+// shares.
+#include "railyard/network/flow_network.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "railyard/core/rng.hpp"
+#include "support/max_min_oracle.hpp"
+
+using railyard::Bandwidth;
+using railyard::Bytes;
+using railyard::Duration;
+using railyard::in_seconds;
+using railyard::LinkId;
+using railyard::Rng;
+using railyard::TimePoint;
+using railyard::network::FinishedFlow;
+using railyard::network::FlowId;
+using railyard::network::FlowNetwork;
+using railyard::network::FlowSpec;
+using railyard::network::LinkUsage;
+using railyard::test::certificate_fault;
+using railyard::test::OracleFlow;
+using railyard::test::OracleProblem;
+using railyard::test::OracleUse;
+using railyard::topology::LinkUse;
+
+namespace {
+
+struct PlannedFlow {
+  std::int64_t start = 0;
+  Bytes size;
+  std::vector<LinkUse> route;
+  double share = 1;
+};
+
+struct Plan {
+  std::vector<Bandwidth> capacities;
+  std::vector<PlannedFlow> flows;  ///< by start
+};
+
+struct Style {
+  bool equal_capacities = false;
+  bool plain = false;  ///< usage and share 1
+  std::size_t links = 0;
+  std::size_t flows = 0;
+  std::int64_t gap_ticks = 0;  ///< mean time between groups of starts
+};
+
+Plan random_plan(Rng& rng, const Style& style) {
+  constexpr double kFactors[] = {1, 1, 1, 2, 0.5, 0.25, 1.0 / 3, 0.1, 14.0 / 15};
+  Plan plan;
+  for (std::size_t l = 0; l < style.links; ++l) {
+    const std::int64_t capacity =
+        style.equal_capacities ? 50'000'000'000
+                               : 1'000'000'007 * static_cast<std::int64_t>(1 + rng.below(60));
+    plan.capacities.emplace_back(capacity);
+  }
+  std::int64_t now = 0;
+  while (plan.flows.size() < style.flows) {
+    now += static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(2 * style.gap_ticks)));
+    const std::uint64_t group = 1 + rng.below(4);
+    for (std::uint64_t i = 0; i < group; ++i) {
+      PlannedFlow flow;
+      flow.start = now;
+      flow.size =
+          Bytes(static_cast<std::int64_t>(1 + rng.below(rng.below(10) == 0 ? 3 : 2'000'000)));
+      const std::uint64_t hops = 1 + rng.below(rng.below(15) == 0 ? style.links : 6);
+      for (std::uint64_t h = 0; h < hops; ++h) {
+        flow.route.push_back(LinkUse{static_cast<LinkId>(rng.below(style.links)),
+                                     style.plain ? 1.0 : kFactors[rng.below(9)]});
+      }
+      if (!style.plain) flow.share = kFactors[rng.below(9)];
+      plan.flows.push_back(flow);
+    }
+  }
+  return plan;
+}
+
+struct Run {
+  std::vector<std::int64_t> end;  ///< per planned flow
+  std::vector<Duration> solo;
+  std::vector<LinkUsage> usage;
+  std::int64_t last = 0;
+  std::uint64_t solves = 0;
+};
+
+/// The full problem over all running flows and all links, nothing pruned: what the certificate is
+/// checked against.
+std::string fault_now(const Plan& plan, const FlowNetwork& network,
+                      const std::map<std::uint64_t, FlowId>& running) {
+  OracleProblem problem;
+  std::vector<double> rates;
+  for (const Bandwidth capacity : plan.capacities) {
+    problem.capacity.push_back(static_cast<double>(capacity.bytes_per_s()));
+  }
+  for (const auto& [tag, id] : running) {
+    OracleFlow flow;
+    flow.share = plan.flows[tag].share;
+    for (const LinkUse& use : plan.flows[tag].route) {
+      flow.route.push_back(OracleUse{static_cast<std::uint32_t>(use.link), use.usage});
+    }
+    problem.flows.push_back(flow);
+    rates.push_back(network.rate_bytes_per_s(id));
+  }
+  return certificate_fault(problem, rates, 1e-11);
+}
+
+Run run_plan(const Plan& plan, bool judge, const std::string& name) {
+  FlowNetwork network(plan.capacities);
+  Run result;
+  result.end.resize(plan.flows.size());
+  result.solo.resize(plan.flows.size());
+  std::map<std::uint64_t, FlowId> running;
+  std::vector<FinishedFlow> done;
+  std::size_t next = 0;
+  while (next < plan.flows.size() || network.running() > 0) {
+    TimePoint now = network.next_completion();
+    if (next < plan.flows.size()) now = std::min(now, TimePoint(Duration(plan.flows[next].start)));
+    result.last = now.time_since_epoch().count();
+    done.clear();
+    network.finish_due(now, done);
+    for (const FinishedFlow& flow : done) {
+      result.end[flow.tag] = result.last;
+      result.solo[flow.tag] = flow.solo;
+      running.erase(flow.tag);
+    }
+    for (; next < plan.flows.size() && plan.flows[next].start == result.last; ++next) {
+      const PlannedFlow& flow = plan.flows[next];
+      running[next] = network.start(now, FlowSpec{flow.size, flow.route, flow.share, next});
+    }
+    network.settle(now);
+    if (!judge) continue;
+    const std::string fault = fault_now(plan, network, running);
+    if (!fault.empty()) FAIL(name << " at tick " << result.last << ": " << fault);
+  }
+  result.usage = network.link_usage(TimePoint(Duration(result.last)));
+  result.solves = network.counters().solves;
+  return result;
+}
+
+Style style_of(std::uint64_t seed, Rng& rng) {
+  return Style{seed % 4 == 0, seed % 3 == 0, 2 + rng.below(seed % 5 == 0 ? 200 : 25),
+               60 + rng.below(200), static_cast<std::int64_t>(1) << rng.below(23)};
+}
+
+}  // namespace
+
+TEST_CASE("after every settle every flow has a bottleneck over all links, pruned ones included") {
+  std::uint64_t solves = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Rng rng(seed);
+    const Style style = style_of(seed, rng);
+    solves += run_plan(random_plan(rng, style), true, fmt::format("seed {}", seed)).solves;
+  }
+  // A run without contention would prove nothing.
+  CHECK(solves > 10'000);
+}
+
+// Flow f takes at least its solo time; nearest rounding allows half a tick at each end of each of
+// the intervals between which its rate changed: one tick is granted for the start and the end.
+// Bytes: usage × size, whatever the rates were; a link may carry capacity × time and half a tick
+// more per flow. A link that binds is busy.
+TEST_CASE("bytes, time and capacity keep their laws on every link and flow") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(1000 + seed);
+    const Style style = style_of(seed, rng);
+    const Plan plan = random_plan(rng, style);
+    const Run run = run_plan(plan, false, "");
+    INFO("seed " << seed);
+    std::vector<double> bytes(plan.capacities.size(), 0.0);
+    std::vector<double> flows_on(plan.capacities.size(), 0.0);
+    for (std::size_t f = 0; f < plan.flows.size(); ++f) {
+      CHECK(run.end[f] - plan.flows[f].start >= run.solo[f].count() - 1);
+      for (const LinkUse& use : plan.flows[f].route) {
+        bytes[index(use.link)] += use.usage * static_cast<double>(plan.flows[f].size.count());
+        flows_on[index(use.link)] += 1;
+      }
+    }
+    for (std::size_t l = 0; l < bytes.size(); ++l) {
+      const double capacity = static_cast<double>(plan.capacities[l].bytes_per_s());
+      CHECK(run.usage[l].bytes == doctest::Approx(bytes[l]).epsilon(1e-12));
+      CHECK(bytes[l] <= (in_seconds(run.usage[l].busy) + (flows_on[l] + 1) * 1e-11) * capacity);
+      CHECK(run.usage[l].busy >= run.usage[l].binding);
+      CHECK(run.usage[l].busy <= Duration(run.last));
+    }
+  }
+}
+
+// Simultaneous starts are permuted: slots, lists and components are then filled in another order.
+// Ticks must not move at all.
+TEST_CASE("permuting simultaneous starts moves no completion") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(2000 + seed);
+    Style style = style_of(seed, rng);
+    Plan plan = random_plan(rng, style);
+    // Wide groups: everything within 64 ticks starts together.
+    for (PlannedFlow& flow : plan.flows) flow.start -= flow.start % (style.gap_ticks * 8);
+    std::vector<std::size_t> order(plan.flows.size());
+    for (std::size_t f = 0; f < order.size(); ++f) order[f] = f;
+    rng.shuffle(std::span(order));
+    std::stable_sort(order.begin(), order.end(), [&plan](std::size_t a, std::size_t b) {
+      return plan.flows[a].start < plan.flows[b].start;
+    });
+    Plan permuted{plan.capacities, {}};
+    for (const std::size_t f : order) permuted.flows.push_back(plan.flows[f]);
+    const Run first = run_plan(plan, false, "");
+    const Run second = run_plan(permuted, false, "");
+    INFO("seed " << seed);
+    for (std::size_t f = 0; f < order.size(); ++f) CHECK(first.end[order[f]] == second.end[f]);
+    for (std::size_t l = 0; l < plan.capacities.size(); ++l) {
+      CHECK(first.usage[l].busy == second.usage[l].busy);
+      CHECK(first.usage[l].binding == second.usage[l].binding);
+    }
+  }
+}
+
+// Links are renamed and everything starts 12,345 ticks later: only names and the origin change.
+TEST_CASE("relabelling links and shifting time changes nothing else") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(3000 + seed);
+    const Style style = style_of(seed, rng);
+    const Plan plan = random_plan(rng, style);
+    std::vector<std::uint32_t> name(plan.capacities.size());
+    for (std::size_t l = 0; l < name.size(); ++l) name[l] = static_cast<std::uint32_t>(l);
+    rng.shuffle(std::span(name));
+    Plan renamed = plan;
+    for (std::size_t l = 0; l < name.size(); ++l) renamed.capacities[name[l]] = plan.capacities[l];
+    for (PlannedFlow& flow : renamed.flows) {
+      flow.start += 12'345;
+      for (LinkUse& use : flow.route) use.link = static_cast<LinkId>(name[index(use.link)]);
+    }
+    const Run first = run_plan(plan, false, "");
+    const Run second = run_plan(renamed, false, "");
+    INFO("seed " << seed);
+    for (std::size_t f = 0; f < plan.flows.size(); ++f)
+      CHECK(second.end[f] == first.end[f] + 12'345);
+    for (std::size_t l = 0; l < name.size(); ++l)
+      CHECK(first.usage[l].binding == second.usage[name[l]].binding);
+  }
+}
+
+// Max-min as a whole is not monotone: a faster link may slow other flows. One flow alone is.
+TEST_CASE("more bandwidth never slows a flow that is alone") {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    Rng rng(4000 + seed);
+    Plan plan = random_plan(rng, Style{false, false, 2 + rng.below(20), 1, 1});
+    plan.flows.resize(1);
+    const Run slow = run_plan(plan, true, fmt::format("seed {}", seed));
+    Plan faster = plan;
+    Bandwidth& link = faster.capacities[rng.below(faster.capacities.size())];
+    link = Bandwidth(link.bytes_per_s() + static_cast<std::int64_t>(1 + rng.below(10'000'000'000)));
+    const Run fast = run_plan(faster, true, fmt::format("seed {}", seed));
+    INFO("seed " << seed);
+    CHECK(fast.end[0] <= slow.end[0]);
+  }
+}

@@ -1,0 +1,263 @@
+#include "railyard/network/flow_network.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "railyard/core/check.hpp"
+
+using railyard::Bandwidth;
+using railyard::Bytes;
+using railyard::Duration;
+using railyard::InternalError;
+using railyard::LinkId;
+using railyard::TimePoint;
+using railyard::network::FinishedFlow;
+using railyard::network::FlowId;
+using railyard::network::FlowNetwork;
+using railyard::network::FlowSpec;
+using railyard::network::LinkUsage;
+using railyard::topology::LinkUse;
+
+namespace {
+
+/// 1 byte/tick: at this capacity a flow of n bytes takes n ticks alone, and the numbers below are
+/// ticks and bytes at once.
+constexpr std::int64_t kByteATick = railyard::kTicksPerSecond;
+
+TimePoint tick(std::int64_t count) {
+  return TimePoint(Duration(count));
+}
+
+std::vector<Bandwidth> links(std::vector<std::int64_t> bytes_per_tick) {
+  std::vector<Bandwidth> result;
+  for (const std::int64_t each : bytes_per_tick) result.emplace_back(each * kByteATick);
+  return result;
+}
+
+struct Driver {
+  explicit Driver(std::vector<std::int64_t> bytes_per_tick)
+      : network(links(std::move(bytes_per_tick))) {}
+
+  FlowId start(std::int64_t at, std::int64_t bytes, std::vector<LinkUse> route,
+               double share = 1.0) {
+    return network.start(tick(at), FlowSpec{Bytes(bytes), route, share, next_tag++});
+  }
+  void settle(std::int64_t at) { network.settle(tick(at)); }
+  std::int64_t next() { return network.next_completion().time_since_epoch().count(); }
+  /// Runs to the end: (tag, tick) in order of completion.
+  std::vector<std::pair<std::uint64_t, std::int64_t>> run() {
+    std::vector<std::pair<std::uint64_t, std::int64_t>> ends;
+    while (network.running() > 0) {
+      const TimePoint now = network.next_completion();
+      done.clear();
+      network.finish_due(now, done);
+      for (const FinishedFlow& flow : done)
+        ends.emplace_back(flow.tag, now.time_since_epoch().count());
+      network.settle(now);
+    }
+    return ends;
+  }
+
+  FlowNetwork network;
+  std::vector<FinishedFlow> done;
+  std::uint64_t next_tag = 0;
+};
+
+LinkUse on(std::uint32_t link, double usage = 1.0) {
+  return LinkUse{static_cast<LinkId>(link), usage};
+}
+using Ends = std::vector<std::pair<std::uint64_t, std::int64_t>>;
+
+}  // namespace
+
+// 600 bytes on a link of 1 byte/tick take 600 ticks. Path latency is the caller's: it is nowhere in
+// the network.
+TEST_CASE("a flow alone ends after size / capacity, without any solve") {
+  Driver driver({1, 2});
+  driver.start(5, 600, {on(0), on(1)});
+  driver.settle(5);
+  CHECK(driver.run() == Ends{{0, 605}});
+  CHECK(driver.network.counters().solves == 0);
+  CHECK(driver.done.front().solo == Duration(600));
+  CHECK(driver.done.front().started == tick(5));
+}
+
+// Flow 0 (1,000 bytes) is alone for 200 ticks: 800 left. Then two share: flow 1 (300 bytes) takes
+// 600 ticks, ends at 800; flow 0 has 800 − 300 = 500 left and ends at 1,300.
+TEST_CASE(
+    "two flows share a link while both run, and what remains is kept across changes of the rate") {
+  Driver driver({1});
+  driver.start(0, 1000, {on(0)});
+  driver.settle(0);
+  driver.start(200, 300, {on(0)});
+  driver.settle(200);
+  CHECK(driver.next() == 800);
+  CHECK(driver.run() == Ends{{1, 800}, {0, 1300}});
+  CHECK(driver.done.front().solo == Duration(1000));
+}
+
+// Parking lot with capacities 10, 12, 20 bytes/tick: rates 5, 5, 7, 15 (derived in max_min.cpp).
+// Sizes 500, 50, 700, 150: flows 1 and 3 end at 10. Then flow 0 has 450 left. Link 0 is its own,
+// link 1 is shared: level 6 for both; flow 2 has 630 left. Flow 0 ends at 10 + 75 = 85; flow 2 has
+// 630 − 450 = 180 left at 12 bytes/tick: 85 + 15 = 100.
+TEST_CASE("the parking lot ends at the ticks derived by hand") {
+  Driver driver({10, 12, 20});
+  driver.start(0, 500, {on(0), on(1), on(2)});
+  driver.start(0, 50, {on(0)});
+  driver.start(0, 700, {on(1)});
+  driver.start(0, 150, {on(2)});
+  driver.settle(0);
+  CHECK(driver.run() == Ends{{1, 10}, {3, 10}, {0, 85}, {2, 100}});
+}
+
+// Shares 1 and 3 on a link of 8 bytes/tick: 2 and 6 bytes/tick. 60 bytes at 6 end at 10; the other
+// has sent 20 of 100, the remaining 80 at 8 bytes/tick end at 20.
+TEST_CASE("shares weigh the rates") {
+  Driver driver({8});
+  driver.start(0, 100, {on(0)}, 1.0);
+  driver.start(0, 60, {on(0)}, 3.0);
+  driver.settle(0);
+  CHECK(driver.run() == Ends{{1, 10}, {0, 20}});
+}
+
+// A coupled flow takes 2 of link 0 (12 bytes/tick) and 1 of link 1 (10): solo rate min(12/2, 10/1)
+// = 6, 120 bytes take 20 ticks. With a flow of usage 1 on link 0 the level is 12 / 3 = 4: that flow
+// (40 bytes) ends at 10; the coupled flow has 80 left and runs at 6 again: 10 + 80/6 = 23.33, to
+// the nearest tick 23.
+TEST_CASE("a coupled flow slows down with its slowest edge and recovers") {
+  Driver driver({12, 10});
+  const FlowId coupled = driver.start(0, 120, {on(0, 2.0), on(1)});
+  driver.start(0, 40, {on(0)});
+  driver.settle(0);
+  CHECK(driver.network.solo_rate_bytes_per_s(coupled) == 6.0 * kByteATick);
+  CHECK(driver.network.rate_bytes_per_s(coupled) == 4.0 * kByteATick);
+  CHECK(driver.run() == Ends{{1, 10}, {0, 23}});
+}
+
+// Solo rates are 2 (link 1) and 3 (link 2); link 0 has 5, just enough: it cannot bind. With a third
+// flow of solo rate 1 it can: level 5/3, but the third flow stops at 1 and the others share 4: 2
+// each, the first being capped by its link at 2 anyway.
+TEST_CASE(
+    "a link whose flows just fit cannot bind and needs no solve; one flow more and it binds") {
+  Driver driver({5, 2, 3, 1});
+  const FlowId first = driver.start(0, 1000, {on(0), on(1)});
+  const FlowId second = driver.start(0, 1000, {on(0), on(2)});
+  driver.settle(0);
+  CHECK(driver.network.counters().solves == 0);
+  CHECK(driver.network.rate_bytes_per_s(first) == 2.0 * kByteATick);
+  CHECK(driver.network.rate_bytes_per_s(second) == 3.0 * kByteATick);
+  const FlowId third = driver.start(10, 1, {on(0), on(3)});
+  driver.settle(10);
+  CHECK(driver.network.counters().solves == 1);
+  CHECK(driver.network.rate_bytes_per_s(first) == 2.0 * kByteATick);
+  CHECK(driver.network.rate_bytes_per_s(second) == 2.0 * kByteATick);
+  CHECK(driver.network.rate_bytes_per_s(third) == 1.0 * kByteATick);
+  driver.done.clear();
+  driver.network.finish_due(tick(11), driver.done);
+  driver.settle(11);
+  CHECK(driver.network.rate_bytes_per_s(second) == 3.0 * kByteATick);
+}
+
+// Both flows start at 0 with 10 bytes on a link of 1 byte/tick and end at 20; the order of
+// completion is the order of start.
+TEST_CASE("flows that end in one tick are handed back in the order of their start") {
+  Driver driver({1, 1});
+  driver.start(0, 10, {on(0)});
+  driver.start(0, 20, {on(1)});
+  driver.start(0, 10, {on(0)});
+  driver.settle(0);
+  CHECK(driver.run() == Ends{{0, 20}, {1, 20}, {2, 20}});
+}
+
+// 1 byte on a link of 3 bytes/tick takes a third of a tick, to the nearest tick none: it ends in
+// the tick of its start. 2 bytes take two thirds, to the nearest tick one.
+TEST_CASE("a transfer of less than half a tick ends in the tick of its start") {
+  Driver driver({3});
+  driver.start(4, 1, {on(0)});
+  driver.settle(4);
+  CHECK(driver.run() == Ends{{0, 4}});
+  driver.start(4, 2, {on(0)});
+  driver.settle(4);
+  CHECK(driver.run() == Ends{{1, 5}});
+}
+
+// Link 0 twice with usage 1 each is usage 2: 10 bytes/tick / 2.
+TEST_CASE("usages of a link that occurs twice in a route add up") {
+  Driver driver({10, 10});
+  const FlowId flow = driver.start(0, 100, {on(0), on(1), on(0)});
+  driver.settle(0);
+  CHECK(driver.network.solo_rate_bytes_per_s(flow) == 5.0 * kByteATick);
+  CHECK(driver.run() == Ends{{0, 20}});
+  CHECK(driver.network.link_usage(tick(20))[0].bytes == 200.0);
+}
+
+// Link 0 (1 byte/tick): flow 0 has 100 bytes from 0, flow 1 has 50 bytes from 20. Both run at 1/2
+// from 20; flow 1 ends at 120, flow 0 has 100 − 20 − 50 = 30 left and ends at 150. Busy 150,
+// binding while two share: 100. Link 1 (4) is on flow 1's route: busy 100, never binding. Bytes 150
+// and 50. Nothing happens from 150 to 170; the reset at 170 starts again from zero.
+TEST_CASE("links count bytes, busy time and the time in which they held somebody up") {
+  Driver driver({1, 4});
+  driver.start(0, 100, {on(0)});
+  driver.settle(0);
+  driver.start(20, 50, {on(0), on(1)});
+  driver.settle(20);
+  const std::vector<LinkUsage> midway = driver.network.link_usage(tick(70));
+  CHECK(midway[0].busy == Duration(70));
+  CHECK(midway[0].binding == Duration(50));
+  CHECK(midway[0].bytes == 0.0);
+  CHECK(driver.run() == Ends{{1, 120}, {0, 150}});
+  std::vector<LinkUsage> usage = driver.network.link_usage(tick(170));
+  CHECK(usage[0].bytes == 150.0);
+  CHECK(usage[0].busy == Duration(150));
+  CHECK(usage[0].binding == Duration(100));
+  CHECK(usage[1].bytes == 50.0);
+  CHECK(usage[1].busy == Duration(100));
+  CHECK(usage[1].binding == Duration(0));
+  driver.network.reset_usage(tick(170));
+  usage = driver.network.link_usage(tick(180));
+  CHECK(usage[0].bytes == 0.0);
+  CHECK(usage[0].busy == Duration(0));
+  CHECK(usage[0].binding == Duration(0));
+}
+
+// Flows 0 and 1 share link 0 (10): 5 each. Flows 0 and 2 can take at most 10 + 10 of link 2 (20),
+// which therefore cannot bind, and flow 2 runs at its solo rate of 10. One component is solved.
+// When flow 2 ends, none of its links was anybody's bottleneck: nobody can become faster and
+// nothing is solved.
+TEST_CASE("a flow that was nobody's bottleneck leaves without a solve") {
+  Driver driver({10, 10, 20, 10});
+  driver.start(0, 5000, {on(0), on(2)});
+  driver.start(0, 5000, {on(0)});
+  driver.start(0, 100, {on(2), on(3)});
+  driver.settle(0);
+  CHECK(driver.network.counters().solves == 1);
+  driver.done.clear();
+  driver.network.finish_due(tick(10), driver.done);
+  CHECK(driver.done.size() == 1);
+  driver.settle(10);
+  CHECK(driver.network.counters().solves == 1);
+}
+
+TEST_CASE("misuse is refused") {
+  Driver driver({1});
+  CHECK_THROWS_AS(driver.start(0, 0, {on(0)}), InternalError);
+  CHECK_THROWS_AS(driver.start(0, 1, {}), InternalError);
+  CHECK_THROWS_AS(driver.start(0, 1, {on(1)}), InternalError);
+  CHECK_THROWS_AS(driver.start(0, 1, {on(0, 0.0)}), InternalError);
+  CHECK_THROWS_AS(driver.start(0, 1, {on(0)}, 0.0), InternalError);
+  CHECK_THROWS_AS(Driver({0}), InternalError);
+}
+
+TEST_CASE("time may not run past a completion, backwards, or on before settle") {
+  Driver driver({1});
+  driver.start(10, 100, {on(0)});
+  CHECK_THROWS_AS(static_cast<void>(driver.network.next_completion()), InternalError);
+  CHECK_THROWS_AS(driver.settle(11), InternalError);
+  driver.settle(10);
+  CHECK_THROWS_AS(driver.settle(9), InternalError);
+  CHECK_THROWS_AS(driver.settle(111), InternalError);
+  CHECK(driver.next() == 110);
+}
