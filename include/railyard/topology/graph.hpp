@@ -77,6 +77,8 @@ class Topology {
   [[nodiscard]] std::size_t gpu_count() const { return gpu_nodes_.size(); }
   [[nodiscard]] NodeId gpu_node(GpuId gpu) const { return gpu_nodes_[index(gpu)]; }
   [[nodiscard]] HostId host_of(GpuId gpu) const { return host_of_gpu_[index(gpu)]; }
+  /// The NIC that serves a GPU; the GPU itself where it has none (arbitrary graphs only).
+  [[nodiscard]] NodeId nic_node(GpuId gpu) const { return nic_of_gpu_[index(gpu)]; }
   [[nodiscard]] std::size_t leaf_count() const { return leaf_names_.size(); }
   [[nodiscard]] std::size_t minipod_count() const { return minipod_names_.size(); }
   [[nodiscard]] const std::string& leaf_name(LeafId id) const { return leaf_names_[index(id)]; }
@@ -96,8 +98,13 @@ class Topology {
   std::vector<Host> hosts_;
   std::vector<NodeId> gpu_nodes_;
   std::vector<HostId> host_of_gpu_;
-  std::vector<std::string> node_names_;   ///< switches; GPU and NIC names are derived from their host
-  std::vector<std::string> host_names_;
+  std::vector<NodeId> nic_of_gpu_;
+  /// Hosts of regular fabrics are equal blocks of nodes (GPUs, island, NICs), whose names are derived; node_names_ holds the
+  /// names of the nodes from first_named_node_ on.
+  std::uint32_t first_named_node_ = 0;
+  std::uint32_t nodes_per_host_ = 0;
+  std::vector<std::string> node_names_;
+  std::vector<std::string> host_names_;  ///< empty: "host-<index>"
   std::vector<std::string> leaf_names_;
   std::vector<std::string> minipod_names_;
   std::string gpu_kind_;

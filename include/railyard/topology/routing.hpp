@@ -43,6 +43,10 @@ class HopChooser {
  public:
   virtual ~HopChooser() = default;
   virtual std::uint32_t choose(NodeId at, std::uint32_t hop, std::uint32_t count) = 0;
+  /// The same on the way down, where a forwarding table may know only the destination.
+  virtual std::uint32_t choose_down(NodeId at, std::uint32_t hop, std::uint32_t count) {
+    return choose(at, hop, count);
+  }
 };
 
 class PathFinder {

@@ -1,0 +1,16 @@
+// The builders behind the catalog, one file each in builders/ and readers/.
+#pragma once
+
+#include "railyard/config/reader.hpp"
+#include "railyard/topology/graph.hpp"
+
+namespace railyard::topology {
+
+/// Each reads its keys from the object, records errors there and then returns an empty topology.
+[[nodiscard]] Topology build_clos(config::Reader& reader);
+[[nodiscard]] Topology build_fat_tree(config::Reader& reader);
+[[nodiscard]] Topology build_rail_optimized(config::Reader& reader);
+[[nodiscard]] Topology build_graph(config::Reader& reader);
+[[nodiscard]] Topology build_lingjun_csv(config::Reader& reader);
+
+}  // namespace railyard::topology

@@ -1,0 +1,39 @@
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "railyard/topology/builder.hpp"
+#include "topology/builders.hpp"
+#include "topology/host_plan.hpp"
+#include "topology/tiered.hpp"
+
+namespace railyard::topology {
+namespace {
+
+std::vector<std::string_view> with_hosts(std::initializer_list<std::string_view> keys) {
+  std::vector<std::string_view> out(std::begin(kHostKeys), std::end(kHostKeys));
+  out.insert(out.end(), keys);
+  return out;
+}
+
+std::vector<std::string_view> with_switches(std::initializer_list<std::string_view> keys) {
+  std::vector<std::string_view> out = with_hosts(keys);
+  out.insert(out.end(), std::begin(kSwitchKeys), std::end(kSwitchKeys));
+  return out;
+}
+
+const std::vector<BuilderEntry>& entries() {
+  static const std::vector<BuilderEntry> table = {
+      {"clos", "hosts on leaves, leaves on minipod spines, spines on cores; uneven minipods",
+       with_switches({"hosts_per_minipod", "hosts_per_leaf", "leaf_hosts"}), &build_clos},
+  };
+  return table;
+}
+
+}  // namespace
+
+std::span<const BuilderEntry> topology_catalog() {
+  return entries();
+}
+
+}  // namespace railyard::topology

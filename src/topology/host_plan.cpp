@@ -1,0 +1,115 @@
+#include "topology/host_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace railyard::topology {
+
+Bandwidth LinkSpec::capacity() const {
+  return Bandwidth(std::llround(static_cast<double>(bandwidth.bytes_per_s()) * efficiency));
+}
+
+std::string as_text(Bandwidth bandwidth) {
+  return fmt::format("{}Gbps", static_cast<double>(bandwidth.bytes_per_s()) * 8e-9);
+}
+
+LinkSpec read_link(const config::Node& node, config::Errors& errors,
+                   void (*extra)(config::Reader&, void*), void* context) {
+  LinkSpec link;
+  config::Reader reader(node, errors);
+  link.bandwidth = reader.required<Bandwidth>("bandwidth");
+  link.efficiency = reader.optional<double>("efficiency", 1.0, config::Range<double>{0.0, 1.0});
+  if (reader.has("efficiency") && link.efficiency == 0.0) {
+    reader.fail("efficiency", "must be above 0: a link without payload carries nothing");
+  }
+  link.latency = reader.optional<Duration>("latency", Duration{});
+  if (extra != nullptr) extra(reader, context);
+  reader.finish();
+  return link;
+}
+
+LinkSpec required_link(config::Reader& reader, std::string_view key) {
+  const auto child = reader.required_child(key);
+  return child ? read_link(*child, reader.errors()) : LinkSpec{};
+}
+
+std::optional<LinkSpec> optional_link(config::Reader& reader, std::string_view key) {
+  const auto child = reader.child(key);
+  if (!child) return std::nullopt;
+  return read_link(*child, reader.errors());
+}
+
+namespace {
+
+void read_nics(config::Reader& reader, HostPlan& plan) {
+  plan.nics = plan.gpus;
+  const auto node = reader.required_child("nic");
+  if (!node) return;
+  plan.nic = read_link(
+      *node, reader.errors(),
+      [](config::Reader& nic, void* context) {
+        auto& host = *static_cast<HostPlan*>(context);
+        const auto nics =
+            nic.optional<std::int64_t>("per_host", host.gpus, config::Range<std::int64_t>{1, 4096});
+        if (nics > host.gpus) {
+          nic.fail("per_host",
+                   fmt::format(
+                       "{} NICs for {} GPUs: describe the NICs that serve one GPU as one of their "
+                       "summed bandwidth",
+                       nics, host.gpus));
+        } else if (nics >= 1 && host.gpus % nics != 0) {
+          nic.fail("per_host",
+                   fmt::format("{} NICs do not divide {} GPUs evenly", nics, host.gpus));
+        } else if (nics >= 1) {
+          host.nics = static_cast<std::uint32_t>(nics);
+        }
+      },
+      &plan);
+}
+
+}  // namespace
+
+HostPlan read_host_plan(config::Reader& reader) {
+  HostPlan plan;
+  plan.gpu_kind = reader.required<std::string>("gpu");
+  const auto gpus =
+      reader.required<std::int64_t>("gpus_per_host", config::Range<std::int64_t>{1, 4096});
+  plan.gpus = gpus >= 1 && gpus <= 4096 ? static_cast<std::uint32_t>(gpus) : 1;
+  plan.nvlink = optional_link(reader, "nvlink");
+  read_nics(reader, plan);
+  if (const auto pcie = optional_link(reader, "pcie")) {
+    plan.pcie = *pcie;
+  } else if (plan.nvlink) {
+    plan.pcie.bandwidth = plan.nic.bandwidth;
+  } else {
+    reader.fail("pcie",
+                "missing key \"pcie\": without \"nvlink\" the GPUs of a host talk over PCIe");
+  }
+  return plan;
+}
+
+std::vector<NodeId> add_host_interior(GraphBuilder& graph, const HostPlan& plan, LeafId leaf,
+                                      MinipodId minipod) {
+  std::vector<NodeId> gpus;
+  std::vector<NodeId> nics;
+  std::vector<NodeId> nic_of_gpu;
+  for (std::uint32_t i = 0; i < plan.gpus; ++i) gpus.push_back(graph.add_block_node(NodeKind::gpu));
+  const NodeId island =
+      graph.add_block_node(plan.nvlink ? NodeKind::nvswitch : NodeKind::pcie_switch);
+  for (std::uint32_t i = 0; i < plan.nics; ++i) nics.push_back(graph.add_block_node(NodeKind::nic));
+  const Cable pcie = plan.pcie.cable(Tier::host);
+  for (std::uint32_t i = 0; i < plan.gpus; ++i) {
+    const NodeId nic = nics[plan.nic_of(i)];
+    nic_of_gpu.push_back(nic);
+    graph.add_cable(gpus[i], island, plan.nvlink ? plan.nvlink->cable(Tier::nvlink) : pcie);
+    if (plan.nvlink) graph.add_cable(gpus[i], nic, pcie);
+  }
+  if (!plan.nvlink) {
+    for (const NodeId nic : nics) graph.add_cable(island, nic, pcie);
+  }
+  graph.add_host(leaf, minipod, gpus, nic_of_gpu);
+  return nics;
+}
+
+}  // namespace railyard::topology

@@ -1,0 +1,65 @@
+// The inside of a host, as the builders read it from JSON. All hosts of a fabric are alike. Keys:
+//
+//   gpu            name of the GPU kind, a key of the GPU catalog: "A100-80"
+//   gpus_per_host  GPUs of a host
+//   nvlink         {link} of each GPU to the NVSwitch, per direction. Absent: GPUs talk over PCIe
+//   pcie           {link} of each GPU to its NIC; default: as fast as the NIC, no latency.
+//                  Without nvlink: of each GPU and NIC to the PCIe switch, and required
+//   nic            {link, per_host} of NIC to leaf. per_host divides gpus_per_host and defaults to
+//                  it; GPU i uses NIC i × per_host / gpus_per_host
+//
+// {link} is {bandwidth, efficiency = 1, latency = "0s"}. Capacity = bandwidth × efficiency, the
+// payload rate that protocol and headers leave; bandwidth alone counts for oversubscription and
+// ports. Latency is that of the cable and of what receives.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "railyard/config/reader.hpp"
+#include "topology/graph_builder.hpp"
+
+namespace railyard::topology {
+
+struct LinkSpec {
+  Bandwidth bandwidth;
+  double efficiency = 1.0;
+  Duration latency{};
+
+  [[nodiscard]] Bandwidth capacity() const;
+  [[nodiscard]] Cable cable(Tier tier) const { return {capacity(), latency, tier}; }
+};
+
+/// Reads a link object. `extra` may read more keys of it.
+[[nodiscard]] LinkSpec read_link(const config::Node& node, config::Errors& errors,
+                                 void (*extra)(config::Reader&, void*) = nullptr,
+                                 void* context = nullptr);
+[[nodiscard]] LinkSpec required_link(config::Reader& reader, std::string_view key);
+[[nodiscard]] std::optional<LinkSpec> optional_link(config::Reader& reader, std::string_view key);
+
+struct HostPlan {
+  std::string gpu_kind;
+  std::uint32_t gpus = 1;
+  std::uint32_t nics = 1;
+  std::optional<LinkSpec> nvlink;
+  LinkSpec pcie;
+  LinkSpec nic;
+
+  [[nodiscard]] std::uint32_t nodes() const { return gpus + 1 + nics; }
+  [[nodiscard]] std::uint32_t nic_of(std::uint32_t gpu) const { return gpu * nics / gpus; }
+};
+
+[[nodiscard]] HostPlan read_host_plan(config::Reader& reader);
+/// The JSON keys that read_host_plan reads.
+inline constexpr std::string_view kHostKeys[] = {"gpu", "gpus_per_host", "nvlink", "pcie", "nic"};
+
+/// Adds one host's nodes and inner cables; returns its NICs.
+std::vector<NodeId> add_host_interior(GraphBuilder& graph, const HostPlan& plan, LeafId leaf,
+                                      MinipodId minipod);
+
+/// Positive bandwidths as text, for messages: "400Gbps".
+[[nodiscard]] std::string as_text(Bandwidth bandwidth);
+
+}  // namespace railyard::topology

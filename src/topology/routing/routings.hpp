@@ -1,0 +1,22 @@
+// The routings behind the catalog, one file each.
+#pragma once
+
+#include <memory>
+
+#include "railyard/topology/routing.hpp"
+
+namespace railyard::topology {
+
+[[nodiscard]] std::unique_ptr<Routing> make_shortest(const Topology& topology,
+                                                     const config::Parameters& parameters);
+[[nodiscard]] std::unique_ptr<Routing> make_static(const Topology& topology,
+                                                   const config::Parameters& parameters);
+[[nodiscard]] std::unique_ptr<Routing> make_ecmp(const Topology& topology,
+                                                 const config::Parameters& parameters);
+[[nodiscard]] std::unique_ptr<Routing> make_spray(const Topology& topology,
+                                                  const config::Parameters& parameters);
+
+/// Makes `out` a single path: usage 1 on each link, latency and tier of its links.
+void set_single_path(const Topology& topology, std::span<const LinkId> path, Route& out);
+
+}  // namespace railyard::topology

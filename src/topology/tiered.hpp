@@ -1,0 +1,77 @@
+// What `clos`, `rail_optimized`, the k-ary `fat_tree` and `lingjun_csv` have in common: hosts on
+// leaves, leaves on spines, spines on cores.
+//
+//   - A minipod has `spines` of its own; with shared_spines all minipods share one set and there is
+//     no core.
+//   - Uplink u of leaf l goes to spine u mod spines (shifted by l where uplinks do not divide, so
+//     that no spine is favoured).
+//   - Uplink u of a minipod leaves spine u mod spines and goes to core
+//     (u + u / lcm(spines, cores) + start) mod cores: even over both, and every core meets every
+//     residue of spines in turn. The start lets remainders follow each other over the minipods.
+// Every spine reaches every leaf below it and every core every minipod; a plan that breaks this is
+// refused.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "railyard/topology/graph.hpp"
+#include "topology/host_plan.hpp"
+
+namespace railyard::topology {
+
+struct MinipodPlan {
+  std::string name;
+  std::vector<std::string> leaf_names;       ///< one per leaf switch
+  std::vector<std::uint32_t> leaf_of_nic;    ///< leaf switch of host h's NIC n at [h × nics + n]
+  std::vector<std::uint32_t> group_of_host;  ///< index into group_names: what LeafId counts
+  std::vector<std::string> group_names;
+  std::vector<std::uint32_t> leaf_uplinks;  ///< per leaf switch
+  std::uint32_t core_uplinks = 0;
+
+  [[nodiscard]] std::size_t hosts() const { return group_of_host.size(); }
+};
+
+struct TieredPlan {
+  HostPlan host;
+  LinkSpec leaf_link;  ///< leaf to spine
+  LinkSpec core_link;  ///< spine to core
+  std::vector<MinipodPlan> minipods;
+  std::vector<std::string> host_names;  ///< empty: derived
+  std::uint32_t spines = 1;             ///< per minipod; in all when shared
+  bool shared_spines = false;
+  std::uint32_t cores = 0;
+};
+
+/// Builds the fabric. The plan must hold; the builders check what users can get wrong.
+[[nodiscard]] Topology assemble(std::string_view builder, const TieredPlan& plan);
+
+/// How many minipods, and of how many hosts: a list, or {"minipods": n, "hosts": m}.
+[[nodiscard]] std::vector<std::uint32_t> read_hosts_per_minipod(config::Reader& reader,
+                                                                std::string_view key);
+
+/// The part of the JSON that sizes switches above the hosts.
+struct SwitchKeys {
+  LinkSpec leaf_link;
+  LinkSpec core_link;
+  double leaf_oversubscription = 1.0;
+  double minipod_oversubscription = 1.0;
+  bool scaled_uplinks = false;
+  std::optional<std::uint32_t> spines;
+  std::optional<std::uint32_t> cores;
+  std::optional<std::uint32_t> radix;
+};
+[[nodiscard]] SwitchKeys read_switch_keys(config::Reader& reader, bool has_core);
+
+/// Derives uplinks, spines and cores of a plan whose hosts and leaves are set, and checks ports.
+/// `full_leaf_nics` is the number of NICs on a fully populated leaf. False, with errors recorded,
+/// when the numbers contradict each other.
+[[nodiscard]] bool size_switches(config::Reader& reader, const SwitchKeys& keys,
+                                 std::uint32_t full_leaf_nics, TieredPlan& plan);
+
+inline constexpr std::string_view kSwitchKeys[] = {
+    "switch_link", "core_link", "oversubscription", "partial_leaf", "spines_per_minipod",
+    "cores",       "radix"};
+
+}  // namespace railyard::topology
