@@ -1,9 +1,13 @@
-// Placement policies: which hosts a gang gets and in which order its ranks lie on them. Pure decisions on a view.
+// Placement policies: which hosts a gang gets and in which order its ranks lie on them. Pure
+// decisions on a view.
 //
-// The gang as a matrix of hosts (Arnold, arXiv 2509.15940, Eq. 1): row = one PP group, column = one DP group,
+// The gang as a matrix of hosts (Arnold, arXiv 2509.15940, Eq. 1): row = one PP group, column = one
+// DP group,
 //   rows = DP / (GPUs per host / TP), columns = PP.
-// A policy returns hosts in rank order; the rank order says how the framework lays the matrix on them:
-//   pp_fastest  consecutive hosts are the stages of one row        dp_fastest  consecutive hosts are one column
+// A policy returns hosts in rank order; the rank order says how the framework lays the matrix on
+// them:
+//   pp_fastest  consecutive hosts are the stages of one row
+//   dp_fastest  consecutive hosts are one column
 #pragma once
 
 #include <cstdint>
@@ -34,9 +38,11 @@ struct Placement {
   RankOrder rank_order = RankOrder::pp_fastest;
 };
 
-/// GPU of every rank (rank = tensor + TP · (data + DP · stage)). Blocks of TP consecutive GPUs of the slots, in order, are the
-/// cells; `pp_fastest` walks a row's stages host by host (with GPUs-per-host/TP data ranks side by side in a host), `dp_fastest`
-/// walks the data ranks of a stage.
+/// GPU of every rank (rank = tensor + TP · (data + DP · stage)). Blocks of TP consecutive GPUs of
+/// the slots, in order, are the cells; `pp_fastest` walks a row's stages host by host (with k =
+/// GPUs-per-host/TP data ranks side by side in a host), `dp_fastest` walks the data ranks of a
+/// stage. Where TP does not divide a host, DP is no multiple of k or hosts are shared, k = 1. GPUs
+/// of the slots beyond the gang's own stay idle.
 [[nodiscard]] std::vector<GpuId> gpu_of_rank(const Placement& placement, const GangShape& shape,
                                              const topology::Topology& topology);
 
@@ -48,21 +54,28 @@ struct Spread {
   std::uint32_t leaves = 0;    ///< leaves touched by the whole job
   /// Eq. 2: α · dp_max + (1 − α) · pp_max.
   [[nodiscard]] double weighted(double alpha) const;
-  /// Eq. 4 with the PP group as unit: α · minipods + (1 − α) · pp_max; with the DP group: (1 − α) · minipods + α · dp_max.
+  /// Eq. 4 with the PP group as unit: α · minipods + (1 − α) · pp_max; with the DP group: (1 − α) ·
+  /// minipods + α · dp_max.
   [[nodiscard]] double simplified(double alpha, bool unit_dp) const;
 };
-[[nodiscard]] Spread spread_of(const Placement& placement, const GangShape& shape, const topology::Topology& topology);
+[[nodiscard]] Spread spread_of(const Placement& placement, const GangShape& shape,
+                               const topology::Topology& topology);
 
 class PlacementPolicy {
  public:
   virtual ~PlacementPolicy() = default;
-  /// Called by the cluster at a scheduling point, once per queued job. Starts nothing, changes nothing. Empty: the gang cannot
-  /// be placed now. `rng` is the policy's own stream for this job.
-  [[nodiscard]] virtual std::optional<Placement> place(const GangShape& shape, const Inventory& view, Rng rng) const = 0;
+  /// Called by the cluster at a scheduling point, once per queued job. Starts nothing, changes
+  /// nothing. Empty: the gang cannot be placed now, which is so exactly when the free hosts (or
+  /// GPUs of one host, for less than a host) do not suffice. `rng` is the policy's own stream for
+  /// this job.
+  [[nodiscard]] virtual std::optional<Placement> place(const GangShape& shape,
+                                                       const Inventory& view, Rng rng) const = 0;
   /// Does the policy measure spread with the DP group as unit (for diffusion_simplified)?
   [[nodiscard]] virtual bool unit_dp() const { return false; }
 };
 
+/// A factory throws ConfigError, a sentence without a place, where values contradict each other
+/// (alpha and beta).
 using PlacementFactory = std::unique_ptr<PlacementPolicy> (*)(const config::Parameters&);
 [[nodiscard]] std::span<const config::CatalogEntry<PlacementFactory>> placement_catalog();
 

@@ -1,4 +1,5 @@
-// Queue policies: in which order waiting jobs are tried, and whether one that does not fit holds up those behind it.
+// Queue policies: in which order waiting jobs are tried, and whether one that does not fit holds up
+// those behind it.
 #pragma once
 
 #include <memory>

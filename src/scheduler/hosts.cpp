@@ -1,0 +1,122 @@
+#include "scheduler/hosts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <tuple>
+
+#include "railyard/core/check.hpp"
+
+namespace railyard::scheduler {
+
+std::uint32_t hosts_wanted(const GangShape& shape, const Inventory& view) {
+  RAILYARD_CHECK(shape.gpus > 0, "a gang without GPUs");
+  return (shape.gpus + view.gpus_per_host() - 1) / view.gpus_per_host();
+}
+
+bool shares_host(const GangShape& shape, const Inventory& view) {
+  return shape.gpus < view.gpus_per_host();
+}
+
+std::vector<HostId> hosts_leaf_by_leaf(const Inventory& view, MinipodId minipod) {
+  std::vector<HostId> hosts = view.free_hosts(minipod);
+  std::vector<std::uint32_t> free_of_leaf(view.topology().leaf_count(), 0);
+  const auto leaf_of = [&view](HostId host) { return view.topology().host(host).leaf; };
+  for (const HostId host : hosts) ++free_of_leaf[index(leaf_of(host))];
+  std::ranges::sort(hosts, [&](HostId a, HostId b) {
+    const LeafId leaf_a = leaf_of(a);
+    const LeafId leaf_b = leaf_of(b);
+    return std::tuple(free_of_leaf[index(leaf_b)], leaf_a, a) <
+           std::tuple(free_of_leaf[index(leaf_a)], leaf_b, b);
+  });
+  return hosts;
+}
+
+std::vector<MinipodId> minipods_by_free_hosts(const Inventory& view, FreeOrder order) {
+  std::vector<MinipodId> minipods;
+  for (std::size_t m = 0; m < view.topology().minipod_count(); ++m) {
+    const auto minipod = static_cast<MinipodId>(m);
+    if (view.free_host_count(minipod) > 0) minipods.push_back(minipod);
+  }
+  std::ranges::stable_sort(minipods, [&](MinipodId a, MinipodId b) {
+    const std::uint32_t free_a = view.free_host_count(a);
+    const std::uint32_t free_b = view.free_host_count(b);
+    return order == FreeOrder::fewest_first ? free_a < free_b : free_a > free_b;
+  });
+  return minipods;
+}
+
+std::optional<std::vector<HostSlot>> take_whole_hosts(const GangShape& shape, const Inventory& view,
+                                                      std::span<const MinipodId> minipods) {
+  const std::uint32_t wanted = hosts_wanted(shape, view);
+  std::vector<HostSlot> slots;
+  slots.reserve(wanted);
+  for (const MinipodId minipod : minipods) {
+    for (const HostId host : hosts_leaf_by_leaf(view, minipod)) {
+      if (slots.size() == wanted) return slots;
+      slots.push_back({host, view.free_mask(host)});
+    }
+  }
+  if (slots.size() < wanted) return std::nullopt;
+  return slots;
+}
+
+std::optional<HostSlot> share_fullest_host(const GangShape& shape, const Inventory& view,
+                                           FreeOrder order) {
+  std::optional<HostId> best;
+  std::pair<std::int64_t, std::int64_t> best_key;
+  for (std::size_t h = 0; h < view.topology().hosts().size(); ++h) {
+    const auto host = static_cast<HostId>(h);
+    const std::int64_t free = view.free_gpus(host);
+    if (free < std::int64_t{shape.gpus}) continue;
+    const std::int64_t minipod_free = view.free_host_count(view.topology().host(host).minipod);
+    const std::pair key(free, order == FreeOrder::fewest_first ? minipod_free : -minipod_free);
+    if (!best || key < best_key) {
+      best = host;
+      best_key = key;
+    }
+  }
+  if (!best) return std::nullopt;
+  return lowest_gpus(view, *best, shape.gpus);
+}
+
+HostSlot lowest_gpus(const Inventory& view, HostId host, std::uint32_t gpus) {
+  std::uint64_t free = view.free_mask(host);
+  RAILYARD_CHECK(view.free_gpus(host) >= gpus, "host {} has {} free GPUs, {} wanted", index(host),
+                 view.free_gpus(host), gpus);
+  HostSlot slot{host, 0};
+  for (std::uint32_t i = 0; i < gpus; ++i) {
+    slot.gpu_mask |= free & (~free + 1);
+    free &= free - 1;
+  }
+  return slot;
+}
+
+config::ParameterSpec rank_order_parameter(std::string_view fallback) {
+  return {.name = "rank_order",
+          .type = config::ParameterType::choice,
+          .fallback = fallback,
+          .help =
+              "how the framework lays ranks on the hosts: consecutive hosts are the stages of "
+              "one pipeline, or the data ranks of one stage (Megatron's default)",
+          .choices = {"pp_fastest", "dp_fastest"}};
+}
+
+RankOrder rank_order_of(const config::Parameters& parameters) {
+  return parameters.get<std::string>("rank_order") == "dp_fastest" ? RankOrder::dp_fastest
+                                                                   : RankOrder::pp_fastest;
+}
+
+std::optional<Placement> place_in_order(const GangShape& shape, const Inventory& view,
+                                        FreeOrder order, RankOrder rank_order) {
+  if (shares_host(shape, view)) {
+    const auto slot = share_fullest_host(shape, view, order);
+    if (!slot) return std::nullopt;
+    return Placement{{*slot}, rank_order};
+  }
+  auto slots = take_whole_hosts(shape, view, minipods_by_free_hosts(view, order));
+  if (!slots) return std::nullopt;
+  return Placement{std::move(*slots), rank_order};
+}
+
+}  // namespace railyard::scheduler

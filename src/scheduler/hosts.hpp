@@ -1,0 +1,48 @@
+// What the placement policies share: the order in which hosts of a minipod are taken, and gangs
+// smaller than a host.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "railyard/scheduler/inventory.hpp"
+#include "railyard/scheduler/placement.hpp"
+
+namespace railyard::scheduler {
+
+/// Hosts a gang takes when it takes whole ones (rounded up).
+[[nodiscard]] std::uint32_t hosts_wanted(const GangShape& shape, const Inventory& view);
+/// A gang of less than a host shares one.
+[[nodiscard]] bool shares_host(const GangShape& shape, const Inventory& view);
+
+/// Wholly free hosts of a minipod leaf by leaf, the leaf with most free hosts first so that few
+/// leaves are touched; ties by leaf, hosts of a leaf ascending.
+[[nodiscard]] std::vector<HostId> hosts_leaf_by_leaf(const Inventory& view, MinipodId minipod);
+
+enum class FreeOrder : std::uint8_t { fewest_first, most_first };
+/// Minipods with at least one wholly free host, by their number of such hosts; ties by id.
+[[nodiscard]] std::vector<MinipodId> minipods_by_free_hosts(const Inventory& view, FreeOrder order);
+
+/// Whole hosts for the gang from the minipods in the given order, each emptied before the next is
+/// touched: the last one partly. Empty when they do not have enough.
+[[nodiscard]] std::optional<std::vector<HostSlot>> take_whole_hosts(
+    const GangShape& shape, const Inventory& view, std::span<const MinipodId> minipods);
+
+/// One host for a gang that shares one: the host with fewest free GPUs that fits. Ties by the
+/// minipod's number of wholly free hosts in the given order, then by id. Empty when none fits.
+[[nodiscard]] std::optional<HostSlot> share_fullest_host(const GangShape& shape,
+                                                         const Inventory& view, FreeOrder order);
+/// The lowest free GPUs of a host.
+[[nodiscard]] HostSlot lowest_gpus(const Inventory& view, HostId host, std::uint32_t gpus);
+
+/// The "rank_order" parameter, with the fallback as JSON text.
+[[nodiscard]] config::ParameterSpec rank_order_parameter(std::string_view fallback);
+[[nodiscard]] RankOrder rank_order_of(const config::Parameters& parameters);
+
+/// best_fit and gpu_packing differ only in the order of minipods.
+[[nodiscard]] std::optional<Placement> place_in_order(const GangShape& shape, const Inventory& view,
+                                                      FreeOrder order, RankOrder rank_order);
+
+}  // namespace railyard::scheduler

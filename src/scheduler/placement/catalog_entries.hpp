@@ -1,0 +1,14 @@
+// The rows of the placement catalog, one a file.
+#pragma once
+
+#include "railyard/scheduler/placement.hpp"
+
+namespace railyard::scheduler {
+
+using PlacementEntry = config::CatalogEntry<PlacementFactory>;
+[[nodiscard]] PlacementEntry arnold_entry();
+[[nodiscard]] PlacementEntry best_fit_entry();
+[[nodiscard]] PlacementEntry gpu_packing_entry();
+[[nodiscard]] PlacementEntry random_fit_entry();
+
+}  // namespace railyard::scheduler
