@@ -1,0 +1,57 @@
+// Shared by the algorithms: cutting a vector, collecting transfers with their dependencies, merging
+// edges.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "railyard/collective/collective.hpp"
+
+namespace railyard::collective {
+
+/// A piece of the vector.
+struct Chunk {
+  Bytes offset;
+  Bytes size;
+};
+
+/// Cuts `whole` into `parts` pieces that differ by at most one byte, the larger ones first.
+[[nodiscard]] std::vector<Chunk> cut(Chunk whole, std::uint32_t parts);
+
+/// The first piece that `cut` makes is the largest.
+[[nodiscard]] inline Bytes largest_part(Bytes size, std::uint32_t parts) {
+  return size.divided_up(parts);
+}
+
+inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;
+
+/// Collects transfers. A chunk of no bytes makes no transfer; nothing can depend on it.
+class ScheduleBuilder {
+ public:
+  struct Edge {
+    std::uint32_t source = 0;
+    std::uint32_t destination = 0;
+    std::uint32_t channel = 0;
+    bool reduce = false;
+  };
+  /// Returns the transfer's index, or kNoTransfer when the chunk is empty. kNoTransfer among
+  /// `dependencies` is skipped.
+  std::uint32_t add(const Edge& edge, Chunk chunk, std::span<const std::uint32_t> dependencies);
+  [[nodiscard]] Schedule take() { return std::move(schedule_); }
+
+ private:
+  Schedule schedule_;
+};
+
+/// One edge per ordered pair with bytes, sorted by source, then destination; sizes of equal pairs
+/// are added.
+[[nodiscard]] std::vector<CoupledEdge> merged(std::vector<CoupledEdge> edges);
+
+/// "double_binary_tree does all_reduce only; for all_gather use ring or direct", or empty when
+/// `supported` holds the operation.
+[[nodiscard]] std::string refuse_operation(std::string_view algorithm,
+                                           std::span<const Operation> supported, Operation wanted);
+
+}  // namespace railyard::collective

@@ -1,0 +1,35 @@
+#include "railyard/collective/collective.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace railyard::collective {
+
+namespace {
+constexpr std::array<std::string_view, 5> kOperationNames{
+    "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all"};
+}  // namespace
+
+std::string_view name(Operation operation) {
+  return kOperationNames.at(static_cast<std::size_t>(operation));
+}
+
+std::optional<Operation> operation_of(std::string_view name) {
+  const auto* const found = std::ranges::find(kOperationNames, name);
+  if (found == kOperationNames.end()) return std::nullopt;
+  return static_cast<Operation>(found - kOperationNames.begin());
+}
+
+std::uint32_t GroupShape::islands() const {
+  if (island_of.empty()) return 0;
+  return *std::ranges::max_element(island_of) + 1;
+}
+
+GroupShape GroupShape::flat(std::uint32_t ranks) {
+  GroupShape shape;
+  shape.island_of.resize(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) shape.island_of[rank] = rank;
+  return shape;
+}
+
+}  // namespace railyard::collective
