@@ -21,8 +21,8 @@ namespace railyard::workload {
 enum class TaskKind : std::uint8_t {
   compute,     ///< `duration` on the actor's GPUs
   collective,  ///< `operation` of `size` over group `group`, `repeat` times in a row
-  send,        ///< `size` from each rank of `actor` to the rank at the same place of `peer`, at once
-  barrier      ///< nothing; joins its dependencies
+  send,    ///< `size` from each rank of `actor` to the rank at the same place of `peer`, at once
+  barrier  ///< nothing; joins its dependencies
 };
 
 /// What a task's time is attributed to when it lies on the critical path.
@@ -33,10 +33,10 @@ struct Task {
   Cause cause = Cause::compute;
   collective::Operation operation = collective::Operation::all_reduce;
   std::uint32_t stream = 0;
-  std::uint32_t actor = 0;       ///< compute, send: whose GPUs; collective: the first rank's actor
-  std::uint32_t peer = 0;        ///< send: the receiving actor
-  std::uint32_t group = 0;       ///< collective
-  std::uint32_t repeat = 1;      ///< collective: so many in a row, as one task
+  std::uint32_t actor = 0;   ///< compute, send: whose GPUs; collective: the first rank's actor
+  std::uint32_t peer = 0;    ///< send: the receiving actor
+  std::uint32_t group = 0;   ///< collective
+  std::uint32_t repeat = 1;  ///< collective: so many in a row, as one task
   Bytes size;
   Duration duration{};
   std::uint32_t first_dependency = 0;
@@ -47,21 +47,23 @@ struct Task {
 struct IterationDag {
   std::uint32_t ranks = 0;
   std::uint32_t streams = 0;
-  std::vector<std::vector<Rank>> actors;   ///< ranks of each actor
-  std::vector<std::vector<Rank>> groups;   ///< ranks of each communication group, in ring order
+  std::vector<std::vector<Rank>> actors;  ///< ranks of each actor
+  std::vector<std::vector<Rank>> groups;  ///< ranks of each communication group, in ring order
   std::vector<Task> tasks;
   std::vector<std::uint32_t> dependencies;
-  double model_flops = 0;                  ///< of one iteration over all ranks, without recompute
-  double tokens = 0;                       ///< of one iteration (0 where it has no meaning)
+  double model_flops = 0;  ///< of one iteration over all ranks, without recompute
+  double tokens = 0;       ///< of one iteration (0 where it has no meaning)
   std::string all_reduce_algorithm = "ring";  ///< name in the collective catalog, for Cause::data
 
   /// Checked: indices in range, dependencies acyclic together with stream order, sizes positive.
   void validate() const;
+  friend bool operator==(const IterationDag&, const IterationDag&) = default;
 };
 
 /// Collects tasks and their dependencies.
 class DagBuilder {
  public:
+  /// Appends the task and returns its index. `dependencies` are indices of tasks added before.
   std::uint32_t add(Task task, std::span<const std::uint32_t> dependencies);
   [[nodiscard]] IterationDag& dag() { return dag_; }
 

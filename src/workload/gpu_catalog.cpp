@@ -1,0 +1,121 @@
+// GPU kinds. Peaks, memory and bandwidth: NVIDIA's data sheets (dense, no sparsity). Efficiencies: micro-benchmarks on single
+// GPUs and the calibration study over three published tables together; none was fitted to a training row.
+//
+//   A100   GEMM 0.77: cuBLASLt 4096³ reaches 228 of 312 Tflop/s in five waves of which 4.74 are full, 8192³ 253.7 (Azure
+//          AI-benchmarking-guide, ND A100 v4); the study finds 0.744–0.77 over 760 rows. Memory 0.66: the study's 0.64–0.69 for
+//          element-wise training kernels (a plain copy reaches 0.79). Attention 0.575: FlashAttention-2, 179.5 Tflop/s (Azure).
+//   H100   GEMM 0.62 (study, 0.59–0.63; the best single shape reaches 0.80), memory 0.80 (study 0.72–0.90, copy 0.87),
+//          attention 0.33: FlashAttention-2, 327.9 Tflop/s (Azure ND H100 v5).
+//   H200   as H100, with its own copy bandwidth (4.01 of 4.8 TB/s) scaled as on the H100: 0.77, and 329.3 Tflop/s attention.
+//   V100   no micro-benchmark at hand: the A100's efficiencies, peak in fp16 (it has no bf16).
+// Kernel overhead 3 µs: not fitted, the study's assumption.
+#include <array>
+
+#include "railyard/workload/transformer.hpp"
+
+namespace railyard::workload {
+
+namespace {
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30U;
+constexpr Duration kKernelOverhead = std::chrono::microseconds(3);
+
+GpuSpec gpu(std::string name, double peak_tflops, std::int64_t memory_gib,
+            std::int64_t memory_gb_per_s, double gemm, double memory, double attention,
+            std::uint32_t multiprocessors, std::string source) {
+  return {.name = std::move(name),
+          .peak_bf16 = FlopRate(peak_tflops * 1e12),
+          .memory = Bytes(memory_gib * kGiB),
+          .memory_bandwidth = Bandwidth(memory_gb_per_s * 1'000'000'000),
+          .gemm_efficiency = gemm,
+          .memory_efficiency = memory,
+          .attention_efficiency = attention,
+          .multiprocessors = multiprocessors,
+          .kernel_overhead = kKernelOverhead,
+          .source = std::move(source)};
+}
+
+}  // namespace
+
+std::span<const GpuSpec> gpu_catalog() {
+  static const std::array<GpuSpec, 6> kTable{
+      gpu("A100-40", 312, 40, 1555, 0.77, 0.66, 0.575, 108,
+          "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
+      gpu("A100-80", 312, 80, 2039, 0.77, 0.66, 0.575, 108,
+          "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
+      gpu("H100", 989, 80, 3350, 0.62, 0.80, 0.33, 132,
+          "NVIDIA H100 SXM data sheet; Azure ND H100 v5 benchmarks"),
+      gpu("H200", 989, 141, 4800, 0.62, 0.77, 0.33, 132,
+          "NVIDIA H200 data sheet; Azure ND H200 v5 benchmarks"),
+      gpu("H800", 989, 80, 3350, 0.62, 0.80, 0.33, 132,
+          "an H100 with less NVLink; efficiencies of the H100"),
+      gpu("V100", 125, 32, 900, 0.77, 0.66, 0.575, 80,
+          "NVIDIA V100 SXM2 data sheet, fp16; efficiencies assumed as on the A100"),
+  };
+  return kTable;
+}
+
+const GpuSpec* find_gpu(std::string_view name) {
+  for (const GpuSpec& entry : gpu_catalog()) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+GpuSpec read_gpu(const config::Node& node, config::Errors& errors) {
+  std::vector<std::string_view> names;
+  for (const GpuSpec& entry : gpu_catalog()) names.push_back(entry.name);
+  const auto by_name = [&](const config::Node& where) -> const GpuSpec& {
+    if (const GpuSpec* found = find_gpu(where.string())) return *found;
+    const std::string_view near = config::nearest(where.string(), names);
+    std::string known;
+    for (const auto name : names) known += (known.empty() ? "" : ", ") + std::string(name);
+    errors.add(where,
+               near.empty()
+                   ? fmt::format("unknown GPU \"{}\"; known are {}", where.string(), known)
+                   : fmt::format("unknown GPU \"{}\"; did you mean \"{}\"?", where.string(), near));
+    return gpu_catalog().front();
+  };
+  if (node.is_string()) return by_name(node);
+  config::Reader reader(node, errors);
+  GpuSpec spec;
+  const auto base = reader.child("base");
+  if (base && base->is_string()) {
+    spec = by_name(*base);
+  } else if (base) {
+    errors.add(*base, "expected the name of a GPU");
+  }
+  const bool whole = !base.has_value();
+  const auto field = [&](std::string_view key, auto& out) {
+    using T = std::remove_reference_t<decltype(out)>;
+    out = whole ? reader.required<T>(key) : reader.optional<T>(key, out);
+  };
+  const auto share = [&](std::string_view key, double& out) {
+    field(key, out);
+    if (reader.has(key) && (out <= 0 || out > 1))
+      reader.fail(key, "expected a share above 0 and up to 1");
+  };
+  static_cast<void>(reader.optional<std::string>("description", ""));
+  spec.source = reader.optional<std::string>("source", spec.source);
+  field("name", spec.name);
+  field("peak_bf16", spec.peak_bf16);
+  field("memory", spec.memory);
+  field("memory_bandwidth", spec.memory_bandwidth);
+  share("gemm_efficiency", spec.gemm_efficiency);
+  share("memory_efficiency", spec.memory_efficiency);
+  share("attention_efficiency", spec.attention_efficiency);
+  std::int64_t multiprocessors = spec.multiprocessors;
+  field("multiprocessors", multiprocessors);
+  if (reader.has("multiprocessors") && (multiprocessors < 1 || multiprocessors > 100'000)) {
+    reader.fail("multiprocessors", "expected 1 to 100000");
+    multiprocessors = 1;
+  }
+  spec.multiprocessors = static_cast<std::uint32_t>(multiprocessors);
+  spec.kernel_overhead =
+      reader.optional<Duration>("kernel_overhead", whole ? kKernelOverhead : spec.kernel_overhead);
+  if (reader.has("memory") && spec.memory <= Bytes(0)) reader.fail("memory", "a GPU needs memory");
+  reader.finish();
+  return spec;
+}
+
+}  // namespace railyard::workload

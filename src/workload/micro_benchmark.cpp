@@ -1,0 +1,117 @@
+#include "railyard/workload/micro_benchmark.hpp"
+
+#include "railyard/config/reader.hpp"
+
+#include "railyard/core/check.hpp"
+
+namespace railyard::workload {
+
+namespace {
+
+/// The reason why the algorithm cannot do the operation, or empty. Asked of a pair of ranks: no algorithm depends on more.
+std::string refusal_of(const MicroBenchmark& spec) {
+  const auto entries = config::descriptions(collective::algorithm_catalog());
+  const auto& entry = config::entry_of(collective::algorithm_catalog(), spec.algorithm);
+  const auto algorithm = entry.create(config::default_choice(spec.algorithm, entries).parameters);
+  return algorithm->refusal({.operation = spec.operation, .size = spec.size},
+                            collective::GroupShape::flat(2));
+}
+
+void read_collective(config::Reader& reader, MicroBenchmark& spec) {
+  std::vector<std::string_view> operations;
+  for (std::uint8_t o = 0; o < 5; ++o)
+    operations.push_back(collective::name(static_cast<collective::Operation>(o)));
+  spec.operation =
+      static_cast<collective::Operation>(reader.required_choice("operation", operations));
+  std::vector<std::string_view> algorithms;
+  for (const auto& entry : collective::algorithm_catalog())
+    algorithms.push_back(entry.description.name);
+  const std::size_t fallback = spec.operation == collective::Operation::all_to_all ? 3 : 0;
+  const std::size_t chosen = reader.optional_choice("algorithm", algorithms, fallback);
+  spec.algorithm = std::string(algorithms.at(chosen < algorithms.size() ? chosen : 0));
+  spec.world = reader.optional_choice("groups", {"rails", "world"}, 0) == 1;
+  const std::string refusal = refusal_of(spec);
+  if (!refusal.empty()) reader.fail("algorithm", refusal);
+}
+
+}  // namespace
+
+MicroBenchmark read_micro_benchmark(const config::Node& node, config::Errors& errors) {
+  config::Reader reader(node, errors);
+  MicroBenchmark spec;
+  spec.point_to_point = reader.required_choice("kind", {"collective", "p2p"}) == 1;
+  static_cast<void>(reader.optional<std::string>("description", ""));
+  spec.size = reader.required<Bytes>("size");
+  if (reader.has("size") && spec.size <= Bytes(0)) {
+    reader.fail("size", "expected at least one byte");
+    spec.size = Bytes(1);
+  }
+  const std::int64_t repeats =
+      reader.optional<std::int64_t>("repeats", 1, {.min = 1, .max = 1'000'000});
+  spec.repeats = repeats < 1 || repeats > 1'000'000 ? 1 : static_cast<std::uint32_t>(repeats);
+  if (!spec.point_to_point) read_collective(reader, spec);
+  reader.finish();
+  return spec;
+}
+
+std::vector<std::string> check_micro_benchmark(const MicroBenchmark& spec, std::uint32_t ranks,
+                                               std::uint32_t ranks_per_host) {
+  std::vector<std::string> problems;
+  if (spec.point_to_point && (ranks < 2 || ranks % 2 != 0)) {
+    problems.push_back(fmt::format(
+        "p2p pairs the first half of the ranks with the second: {} GPUs have no halves", ranks));
+  }
+  if (!spec.point_to_point && !spec.world && (ranks_per_host == 0 || ranks % ranks_per_host != 0)) {
+    problems.push_back(fmt::format(
+        "groups \"rails\" need whole hosts of {} GPUs, not {} GPUs; use groups \"world\"",
+        ranks_per_host, ranks));
+  }
+  return problems;
+}
+
+IterationDag build_micro_benchmark(const MicroBenchmark& spec, std::uint32_t ranks,
+                                   std::uint32_t ranks_per_host) {
+  RAILYARD_CHECK(check_micro_benchmark(spec, ranks, ranks_per_host).empty(), "{}",
+                 check_micro_benchmark(spec, ranks, ranks_per_host).front());
+  DagBuilder builder;
+  IterationDag& dag = builder.dag();
+  dag.ranks = ranks;
+  dag.all_reduce_algorithm = spec.algorithm;
+  for (std::uint32_t r = 0; r < ranks; ++r) dag.actors.push_back({Rank{r}});
+  if (spec.point_to_point) {
+    dag.streams = ranks / 2;
+    for (std::uint32_t i = 0; i < spec.repeats; ++i) {
+      for (std::uint32_t r = 0; r < ranks / 2; ++r) {
+        Task task;
+        task.kind = TaskKind::send;
+        task.cause = Cause::pipeline;
+        task.stream = r;
+        task.actor = r;
+        task.peer = r + ranks / 2;
+        task.size = spec.size;
+        builder.add(task, {});
+      }
+    }
+    return std::move(dag);
+  }
+  const std::uint32_t groups = spec.world ? 1 : ranks_per_host;
+  dag.streams = groups;
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    std::vector<Rank> members;
+    for (std::uint32_t r = g; r < ranks; r += groups) members.push_back(Rank{r});
+    dag.groups.push_back(std::move(members));
+    Task task;
+    task.kind = TaskKind::collective;
+    task.cause = Cause::data;
+    task.operation = spec.operation;
+    task.stream = g;
+    task.actor = g;
+    task.group = g;
+    task.repeat = spec.repeats;
+    task.size = spec.size;
+    builder.add(task, {});
+  }
+  return std::move(dag);
+}
+
+}  // namespace railyard::workload
