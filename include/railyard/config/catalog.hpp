@@ -41,8 +41,8 @@ enum class ParameterType : std::uint8_t {
 struct ParameterSpec {
   std::string_view name;
   ParameterType type = ParameterType::real;
-  std::string_view fallback;
-  std::string_view help;
+  std::string_view fallback{};
+  std::string_view help{};
   std::optional<double> min{};
   std::optional<double> max{};
   std::vector<std::string_view> choices{};  ///< for ParameterType::choice
@@ -79,7 +79,7 @@ class Parameters {
 struct EntryDescription {
   std::string_view name;
   std::string_view summary;
-  std::vector<ParameterSpec> parameters;
+  std::vector<ParameterSpec> parameters{};
 };
 
 /// A row of a family's table. Factory is a function pointer type.
