@@ -1,8 +1,11 @@
 """What stands around the code: links, open ends, addresses, package lists, inputs, commits."""
 
+import ast
 import os
 import posixpath
 import re
+import shutil
+import subprocess
 import unicodedata
 
 OPEN_END = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b(?!.*#\d+)")
@@ -138,6 +141,46 @@ def addresses(tree):
             if build and (ADDRESS.search(line) or DOWNLOAD.search(line)):
                 complaints.append(f"{path}:{number}: the build fetches only Debian packages")
     return complaints
+
+
+SCRIPT = re.compile(r"#!.*\b(bash|sh|python3)\b")
+
+
+def scripts(tree):
+    """Scripts parse, and those a person calls can be called."""
+    complaints = []
+    for path in tree.paths():
+        opening = SCRIPT.match(tree.text(path))
+        if not opening:
+            continue
+        if not tree.executable(path):
+            complaints.append(f"{path}:1: a script that cannot be executed; chmod +x")
+        complaint = syntax_complaint(opening.group(1), tree.text(path))
+        if complaint:
+            complaints.append(f"{path}:1: {complaint}")
+    return complaints
+
+
+def syntax_complaint(interpreter, text):
+    if interpreter == "python3":
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            return f"line {error.lineno}: {error.msg}"
+        return None
+    if not shutil.which(interpreter):
+        return None
+    done = subprocess.run([interpreter, "-n"], input=text.encode(), capture_output=True)
+    return done.stderr.decode("utf-8", "replace").strip().splitlines()[0] if done.returncode else None
+
+
+MAX_KIB = 2048
+
+
+def sizes(tree):
+    """Clones stay quick: no file of more than two MiB."""
+    return [f"{path}:1: {tree.size(path) // 1024} KiB, at most {MAX_KIB}; ship a generator instead"
+            for path in tree.paths() if tree.size(path) > MAX_KIB * 1024]
 
 
 def packages(tree):

@@ -263,6 +263,17 @@ class Prose(CheckTest):
         self.refuses(prose.packages, path, "clang\nclang\n", "twice",
                      **{"tools/packages/run.txt": ""})
 
+    def test_scripts_parse_and_can_be_called(self):
+        self.passes(prose.scripts, "tools/a", "#!/usr/bin/env bash\nif true; then :; fi\n")
+        self.refuses(prose.scripts, "tools/a", "#!/usr/bin/env bash\nif true; then :\n", "syntax")
+        self.refuses(prose.scripts, "tools/a.py", "#!/usr/bin/env python3\nif True\n", "line 2")
+        plain = Memory({"tools/a": "#!/bin/sh\n"}, plain=("tools/a",))
+        self.assertIn("cannot be executed", prose.scripts(plain)[0])
+
+    def test_large_files_are_refused(self):
+        self.passes(prose.sizes, "workloads/a.csv", "x" * 2048 * 1024)
+        self.refuses(prose.sizes, "workloads/a.csv", "x" * 2048 * 1024 + "y" * 1024, "2049 KiB")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -30,6 +30,8 @@ CHECKS = {
     "commits": prose.commits,
     "addresses": prose.addresses,
     "packages": prose.packages,
+    "scripts": prose.scripts,
+    "sizes": prose.sizes,
 }
 
 

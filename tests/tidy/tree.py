@@ -41,6 +41,12 @@ class Tree:
     def exists(self, path):
         return os.path.exists(os.path.join(self.root, path))
 
+    def executable(self, path):
+        return os.access(os.path.join(self.root, path), os.X_OK)
+
+    def size(self, path):
+        return os.path.getsize(os.path.join(self.root, path))
+
     def text(self, path):
         """The text of a file, empty for what is no text."""
         if path not in self._texts:
@@ -75,10 +81,11 @@ def run_git(root, *arguments):
 class Memory:
     """A tree held in memory, for the self-test."""
 
-    def __init__(self, files, commits=None):
+    def __init__(self, files, commits=None, plain=()):
         self.root = "/nowhere/railyard"
         self._files = files
         self._commits = commits
+        self._plain = plain
 
     def paths(self, *suffixes, under=()):
         return select(sorted(self._files), suffixes, under)
@@ -86,6 +93,12 @@ class Memory:
     def exists(self, path):
         folder = path.rstrip("/") + "/"
         return path in self._files or any(name.startswith(folder) for name in self._files)
+
+    def executable(self, path):
+        return path not in self._plain
+
+    def size(self, path):
+        return len(self._files[path].encode())
 
     def text(self, path):
         return self._files[path]
