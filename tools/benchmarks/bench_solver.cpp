@@ -1,0 +1,188 @@
+// The max-min solver on random problems, and flows over time on a three-tier CLOS.
+//
+// bench_solver [--smoke]        the sizes below
+// bench_solver FOLDER           a recorded workload of ../shared/data/peers/simgrid
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "railyard/core/digest.hpp"
+#include "railyard/core/rng.hpp"
+#include "railyard/network/flow_network.hpp"
+#include "railyard/network/max_min.hpp"
+#include "support.hpp"
+#include "support/simgrid_workload.hpp"
+
+namespace {
+
+using railyard::Bandwidth;
+using railyard::Bytes;
+using railyard::Digest;
+using railyard::LinkId;
+using railyard::Rng;
+using railyard::TimePoint;
+using railyard::benchmark::Measurement;
+using railyard::network::FinishedFlow;
+using railyard::network::FlowNetwork;
+using railyard::network::FlowSpec;
+using railyard::network::NetworkCounters;
+using railyard::topology::LinkUse;
+
+/// The same random problem solved again and again: 6 links a flow, capacities of 12.5 to 100 GB/s.
+Measurement pure_solver(const char* name, std::uint32_t links, std::uint32_t flows,
+                        std::uint64_t solves) {
+  Rng rng(links);
+  std::vector<double> capacity(links);
+  for (double& each : capacity) each = 12.5e9 * static_cast<double>(1 + rng.below(8));
+  std::vector<std::uint32_t> first_use{0};
+  std::vector<std::uint32_t> link;
+  for (std::uint32_t flow = 0; flow < flows; ++flow) {
+    // One link from each sixth of the fabric: a route never has a link twice.
+    for (std::uint32_t sixth = 0; sixth < 6; ++sixth) {
+      link.push_back(static_cast<std::uint32_t>(sixth * (links / 6) + rng.below(links / 6)));
+    }
+    first_use.push_back(static_cast<std::uint32_t>(link.size()));
+  }
+  const std::vector<double> usage(link.size(), 1.0);
+  const std::vector<double> share(flows, 1.0);
+  const std::vector<double> cap(flows, 12.5e9);
+  std::vector<double> rate(flows);
+  std::vector<std::uint32_t> binding(flows);
+  std::vector<std::uint8_t> binds(links);
+  railyard::network::MaxMinWorkspace workspace;
+  for (std::uint64_t i = 0; i < solves; ++i) {
+    solve_max_min({capacity, first_use, link, usage, share, cap}, workspace,
+                  {rate, binding, binds});
+  }
+  Digest digest;
+  for (const double each : rate) digest.add(each);
+  return {name, "solves", solves, {{"flows", flows}, {"links", links}}, digest.hex()};
+}
+
+Measurement network_measurement(const char* name, const FlowNetwork& network,
+                                const Digest& digest) {
+  const NetworkCounters& counters = network.counters();
+  return {name,
+          "flows",
+          counters.flows_finished,
+          {{"solves", counters.solves},
+           {"flows touched", counters.flows_touched},
+           {"links touched", counters.links_touched}},
+          digest.hex()};
+}
+
+/// A three-tier CLOS in closed form: 2,048 NICs of 12.5 GB/s on 32 leaves, 16 spines a minipod of 4
+/// leaves, core planes at 4:1.
+struct Clos {
+  static constexpr std::uint32_t kNics = 2048;
+  static constexpr std::uint32_t kNicsPerLeaf = 64;
+  static constexpr std::uint32_t kLeavesPerMinipod = 4;
+  static constexpr std::uint32_t kSpines = 16;
+  static constexpr std::uint32_t kLeaves = kNics / kNicsPerLeaf;
+  static constexpr std::uint32_t kMinipods = kLeaves / kLeavesPerMinipod;
+  static constexpr std::uint32_t kPcie = 0;
+  static constexpr std::uint32_t kNic = kPcie + 2 * kNics;
+  static constexpr std::uint32_t kLeaf = kNic + 2 * kNics;
+  static constexpr std::uint32_t kSpine = kLeaf + 2 * kLeaves * kSpines;
+  static constexpr std::uint32_t kLinks = kSpine + 2 * kMinipods * kSpines;
+
+  static std::vector<Bandwidth> capacities() {
+    std::vector<Bandwidth> result(kLinks, Bandwidth(50'000'000'000));
+    std::fill(result.begin() + kPcie, result.begin() + kNic, Bandwidth(25'000'000'000));
+    std::fill(result.begin() + kNic, result.begin() + kLeaf, Bandwidth(12'500'000'000));
+    return result;
+  }
+
+  /// Eight links between minipods, six inside one; even ids lead up, odd ones down.
+  static void route(std::uint32_t from, std::uint32_t to, std::uint32_t plane,
+                    std::vector<LinkUse>& out) {
+    const std::uint32_t leaf_from = from / kNicsPerLeaf;
+    const std::uint32_t leaf_to = to / kNicsPerLeaf;
+    const auto add = [&out](std::uint32_t link) {
+      out.push_back(LinkUse{static_cast<LinkId>(link), 1.0});
+    };
+    out.clear();
+    add(kPcie + 2 * from);
+    add(kNic + 2 * from);
+    add(kLeaf + 2 * (leaf_from * kSpines + plane));
+    if (leaf_from / kLeavesPerMinipod != leaf_to / kLeavesPerMinipod) {
+      add(kSpine + 2 * (leaf_from / kLeavesPerMinipod * kSpines + plane));
+      add(kSpine + 2 * (leaf_to / kLeavesPerMinipod * kSpines + plane) + 1);
+    }
+    add(kLeaf + 2 * (leaf_to * kSpines + plane) + 1);
+    add(kNic + 2 * to + 1);
+    add(kPcie + 2 * to + 1);
+  }
+};
+
+/// Bursts of random transfers, each burst after the last has ended. Every `coupled_every`-th is a
+/// ring over 25 NICs as one flow.
+Measurement bursts(const char* name, std::uint64_t flows, std::uint64_t burst,
+                   std::uint64_t coupled_every) {
+  FlowNetwork network(Clos::capacities());
+  Rng rng(burst);
+  Digest digest;
+  std::vector<LinkUse> route;
+  std::vector<LinkUse> edge;
+  std::vector<FinishedFlow> done;
+  TimePoint now{};
+  for (std::uint64_t started = 0; started < flows;) {
+    for (std::uint64_t i = 0; i < burst && started < flows; ++i, ++started) {
+      const auto from = static_cast<std::uint32_t>(rng.below(Clos::kNics));
+      route.clear();
+      const std::uint32_t edges = coupled_every > 0 && started % coupled_every == 0 ? 25 : 1;
+      for (std::uint32_t each = 0; each < edges; ++each) {
+        const std::uint32_t a = (from + each * 8) % Clos::kNics;
+        std::uint32_t b =
+            edges == 1 ? static_cast<std::uint32_t>(rng.below(Clos::kNics)) : (a + 8) % Clos::kNics;
+        if (b == a) b = (b + 1) % Clos::kNics;
+        Clos::route(a, b, static_cast<std::uint32_t>(rng.below(Clos::kSpines)), edge);
+        route.insert(route.end(), edge.begin(), edge.end());
+      }
+      const auto size = static_cast<std::int64_t>(1'000'000 * (1 + rng.below(8)));
+      network.start(now, FlowSpec{Bytes(size), route, 1.0, started});
+    }
+    network.settle(now);
+    while (network.running() > 0) {
+      now = network.next_completion();
+      done.clear();
+      network.finish_due(now, done);
+      for (const FinishedFlow& flow : done) digest.add(flow.tag);
+      digest.add(now);
+      network.settle(now);
+    }
+  }
+  return network_measurement(name, network, digest);
+}
+
+Measurement recorded(const std::string& folder) {
+  const auto workload = railyard::test::read_simgrid_workload(folder);
+  Measurement result;
+  railyard::benchmark::measure({}, [&] {
+    FlowNetwork network(workload.capacities);
+    Digest digest;
+    for (const TimePoint end : railyard::test::run_workload(workload, network)) digest.add(end);
+    return network_measurement("recorded workload", network, digest);
+  });
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using railyard::benchmark::measure;
+  const auto options = railyard::benchmark::parse_options(argc, argv);
+  if (!options.folder.empty()) {
+    recorded(options.folder);
+    return 0;
+  }
+  measure(options, [] { return pure_solver("solver small", 24, 20, 2'000); });
+  measure(options, [] { return bursts("network small", 1'200, 120, 0); });
+  measure(options, [] { return bursts("network coupled small", 1'200, 120, 10); });
+  if (options.smoke) return 0;
+  measure(options, [] { return pure_solver("solver medium", 600, 1'000, 500); });
+  measure(options, [] { return pure_solver("solver large", 12'000, 20'000, 20); });
+  measure(options, [] { return bursts("network medium", 50'000, 120, 0); });
+  measure(options, [] { return bursts("network coupled medium", 50'000, 120, 10); });
+  measure(options, [] { return bursts("network large", 20'000, 960, 0); });
+}
