@@ -25,7 +25,19 @@ std::vector<std::string_view> with_switches(std::initializer_list<std::string_vi
 const std::vector<BuilderEntry>& entries() {
   static const std::vector<BuilderEntry> table = {
       {"clos", "hosts on leaves, leaves on minipod spines, spines on cores; uneven minipods",
-       with_switches({"hosts_per_minipod", "hosts_per_leaf", "leaf_hosts"}), &build_clos},
+       with_switches({"hosts_per_minipod", "hosts_per_leaf", "leaf_hosts", "spines_per_minipod"}),
+       &build_clos},
+      {"fat_tree", "k-ary and extended generalised fat-trees, as InfiniBand fabrics are built",
+       with_hosts({"k", "xgft", "hosts", "switch_link", "radix"}), &build_fat_tree},
+      {"graph",
+       "any fabric, node by node and link by link",
+       {"gpu", "nodes", "links"},
+       &build_graph},
+      {"lingjun_csv",
+       "the published host list of Alibaba's Lingjun cluster, with links of your choice",
+       with_switches({"file", "hosts_per_leaf", "spines_per_minipod"}), &build_lingjun_csv},
+      {"rail_optimized", "NIC i of every host of a scalable unit on leaf i, as in a DGX SuperPOD",
+       with_switches({"hosts_per_minipod", "spines", "spines_per_minipod"}), &build_rail_optimized},
   };
   return table;
 }

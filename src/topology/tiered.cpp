@@ -163,12 +163,11 @@ bool set_leaf_uplinks(config::Reader& reader, const SwitchKeys& keys, std::uint3
   const double exact =
       links_for(full_leaf_nics, plan.host.nic, keys.leaf_oversubscription, plan.leaf_link);
   if (exact < 1.0 - 1e-9 || std::abs(exact - std::round(exact)) > 1e-9) {
-    reader.fail(
-        "oversubscription",
-        fmt::format(
-            "a full leaf needs {:.6g} uplinks: {} NICs × {} / {:g} / {}; make it a whole number",
-            exact, full_leaf_nics, as_text(plan.host.nic.bandwidth), keys.leaf_oversubscription,
-            as_text(plan.leaf_link.bandwidth)));
+    reader.fail("oversubscription",
+                fmt::format("a full leaf needs {:.6g} uplinks: {} NICs × {} / {:g} / {}; make it "
+                            "whole by \"oversubscription\", hosts or bandwidths",
+                            exact, full_leaf_nics, as_text(plan.host.nic.bandwidth),
+                            keys.leaf_oversubscription, as_text(plan.leaf_link.bandwidth)));
     return false;
   }
   full = round_up(exact);
@@ -188,7 +187,7 @@ bool set_leaf_uplinks(config::Reader& reader, const SwitchKeys& keys, std::uint3
 
 bool set_spines(config::Reader& reader, const SwitchKeys& keys, std::uint32_t full,
                 TieredPlan& plan) {
-  const std::string_view key = "spines_per_minipod";
+  const std::string_view key = keys.spines_key;
   const std::uint32_t limit = plan.cores > 0 ? core_uplinks_min(plan) : full;
   plan.spines = keys.spines.value_or(default_spines(full, limit));
   if (full % plan.spines != 0) {
@@ -297,8 +296,10 @@ std::vector<std::uint32_t> read_hosts_per_minipod(config::Reader& reader, std::s
   return out;
 }
 
-SwitchKeys read_switch_keys(config::Reader& reader, bool has_core) {
+SwitchKeys read_switch_keys(config::Reader& reader, SwitchScope scope) {
+  const bool has_core = scope.has_core;
   SwitchKeys keys;
+  keys.spines_key = scope.spines_key;
   keys.leaf_link = required_link(reader, "switch_link");
   keys.core_link = keys.leaf_link;
   const config::Range<double> range{0.01, 1000.0};
@@ -315,7 +316,7 @@ SwitchKeys read_switch_keys(config::Reader& reader, bool has_core) {
   }
   keys.scaled_uplinks =
       reader.optional_choice("partial_leaf", {"full_uplinks", "scaled_uplinks"}, 0) == 1;
-  keys.spines = read_count(reader, "spines_per_minipod");
+  keys.spines = read_count(reader, scope.spines_key);
   keys.radix = read_count(reader, "radix");
   for (const std::string_view key : {"cores", "core_link"}) {
     if (!has_core && reader.has(key)) {

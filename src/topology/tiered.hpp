@@ -61,8 +61,13 @@ struct SwitchKeys {
   std::optional<std::uint32_t> spines;
   std::optional<std::uint32_t> cores;
   std::optional<std::uint32_t> radix;
+  std::string_view spines_key;
 };
-[[nodiscard]] SwitchKeys read_switch_keys(config::Reader& reader, bool has_core);
+struct SwitchScope {
+  bool has_core = true;
+  std::string_view spines_key = "spines_per_minipod";
+};
+[[nodiscard]] SwitchKeys read_switch_keys(config::Reader& reader, SwitchScope scope);
 
 /// Derives uplinks, spines and cores of a plan whose hosts and leaves are set, and checks ports.
 /// `full_leaf_nics` is the number of NICs on a fully populated leaf. False, with errors recorded,
@@ -70,8 +75,8 @@ struct SwitchKeys {
 [[nodiscard]] bool size_switches(config::Reader& reader, const SwitchKeys& keys,
                                  std::uint32_t full_leaf_nics, TieredPlan& plan);
 
-inline constexpr std::string_view kSwitchKeys[] = {
-    "switch_link", "core_link", "oversubscription", "partial_leaf", "spines_per_minipod",
-    "cores",       "radix"};
+/// The JSON keys that read_switch_keys reads, beside the one for spines.
+inline constexpr std::string_view kSwitchKeys[] = {"switch_link",  "core_link", "oversubscription",
+                                                   "partial_leaf", "cores",     "radix"};
 
 }  // namespace railyard::topology

@@ -98,7 +98,7 @@ Topology build_clos(config::Reader& reader) {
   plan.host = read_host_plan(reader);
   std::uint32_t hosts_per_leaf = 1;
   const LeafHosts leaves = fill_leaves(reader, hosts_per_leaf);
-  const SwitchKeys keys = read_switch_keys(reader, leaves.size() != 1);
+  const SwitchKeys keys = read_switch_keys(reader, {.has_core = leaves.size() != 1});
   if (reader.errors().count() != before) return {};
   for (const auto& leaf_hosts : leaves) {
     plan.minipods.push_back(plan_minipod(plan.minipods.size(), leaf_hosts, plan.host.nics));

@@ -1,0 +1,159 @@
+#include "topology/shortest_hops.hpp"
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/filtered_graph.hpp>
+#include <functional>
+
+#include "railyard/core/check.hpp"
+
+namespace railyard::topology {
+namespace {
+
+/// Links turned round, so that a search from a destination finds the distance of every node to it.
+using Reversed = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+constexpr std::uint32_t kFar = 0xffffffff;
+
+class Paths final : public ShortestHopPaths {
+ public:
+  Paths(const GraphView& view, std::vector<std::uint32_t> host_of_node)
+      : view_(view), host_of_node_(std::move(host_of_node)), reversed_(view.kinds.size()) {
+    for (const Link& link : view_.links)
+      boost::add_edge(index(link.to), index(link.from), reversed_);
+    distances_.resize(view_.gpu_nodes.size());
+  }
+
+  void path(GpuId source, GpuId destination, HopChooser& chooser,
+            std::vector<LinkId>& out) const override {
+    RAILYARD_CHECK(source != destination, "a path from GPU {} to itself", index(source));
+    NodeId at = node(source);
+    const NodeId last = node(destination);
+    std::vector<std::uint32_t> hops;
+    for (std::uint32_t hop = 0; at != last;) {
+      next_hops(at, destination, hops);
+      RAILYARD_CHECK(!hops.empty(), "no way on from node {} to GPU {}", index(at),
+                     index(destination));
+      const auto count = static_cast<std::uint32_t>(hops.size());
+      const std::uint32_t chosen = count == 1 ? 0 : chooser.choose(at, hop++, count);
+      RAILYARD_CHECK(chosen < count, "next hop {} of {}", chosen, count);
+      out.push_back(static_cast<LinkId>(hops[chosen]));
+      at = view_.links[hops[chosen]].to;
+    }
+  }
+
+  void spread(GpuId source, GpuId destination, std::vector<LinkUse>& out) const override {
+    walk<double>(source, destination, 1.0,
+                 [&out](std::uint32_t link, std::size_t count, double at_node) {
+                   const double share = at_node / static_cast<double>(count);
+                   out.push_back({static_cast<LinkId>(link), share});
+                   return share;
+                 });
+  }
+
+  std::uint64_t path_count(GpuId source, GpuId destination) const override {
+    return walk<std::uint64_t>(
+        source, destination, 1,
+        [](std::uint32_t, std::size_t, std::uint64_t at_node) { return at_node; });
+  }
+
+  std::optional<std::pair<GpuId, GpuId>> unreachable() const override {
+    for (std::size_t to = 0; to < view_.gpu_nodes.size(); ++to) {
+      const auto destination = static_cast<GpuId>(to);
+      const auto distances = search(destination);
+      for (std::size_t from = 0; from < view_.gpu_nodes.size(); ++from) {
+        const auto source = static_cast<GpuId>(from);
+        if (distances[index(node(source))] == kFar) return std::pair{source, destination};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] NodeId node(GpuId gpu) const { return view_.gpu_nodes[index(gpu)]; }
+
+  [[nodiscard]] bool usable(NodeId from, NodeId to, NodeId destination) const {
+    if (to == destination) return true;
+    if (view_.kinds[index(to)] == NodeKind::gpu) return false;
+    const std::uint32_t host = host_of_node_[index(to)];
+    return host == kOutsideHosts || host == host_of_node_[index(from)] ||
+           host == host_of_node_[index(destination)];
+  }
+
+  [[nodiscard]] std::vector<std::uint32_t> search(GpuId destination) const {
+    const NodeId last = node(destination);
+    const auto keep = [this, last](const Reversed::edge_descriptor& edge) {
+      return usable(static_cast<NodeId>(edge.m_target), static_cast<NodeId>(edge.m_source), last);
+    };
+    const std::function<bool(const Reversed::edge_descriptor&)> filter = keep;
+    const boost::filtered_graph<Reversed, std::function<bool(const Reversed::edge_descriptor&)>>
+        graph(reversed_, filter);
+    std::vector<std::uint32_t> distances(view_.kinds.size(), kFar);
+    distances[index(last)] = 0;
+    boost::breadth_first_search(graph, index(last),
+                                boost::visitor(boost::make_bfs_visitor(boost::record_distances(
+                                    distances.data(), boost::on_tree_edge()))));
+    return distances;
+  }
+
+  const std::vector<std::uint32_t>& distances_to(GpuId destination) const {
+    auto& distances = distances_[index(destination)];
+    if (distances.empty()) distances = search(destination);
+    return distances;
+  }
+
+  void next_hops(NodeId at, GpuId destination, std::vector<std::uint32_t>& out) const {
+    out.clear();
+    const auto& distances = distances_to(destination);
+    const std::uint32_t first = view_.first_out[index(at)];
+    const auto links = view_.out_links(at);
+    for (std::uint32_t i = 0; i < links.size(); ++i) {
+      const std::uint32_t there = distances[index(links[i].to)];
+      if (there == kFar || there + 1 != distances[index(at)]) continue;
+      if (usable(at, links[i].to, node(destination))) out.push_back(first + i);
+    }
+  }
+
+  /// Carries a value over all equal paths, one hop at a time; nodes of a hop in order of their numbers.
+  template <typename Value, typename Step>
+  Value walk(GpuId source, GpuId destination, Value start, const Step& step) const {
+    std::vector<std::pair<NodeId, Value>> values{{node(source), start}};
+    std::vector<std::pair<NodeId, Value>> next;
+    std::vector<std::uint32_t> hops;
+    while (values.front().first != node(destination)) {
+      next.clear();
+      for (const auto& [at, value] : values) {
+        next_hops(at, destination, hops);
+        for (const std::uint32_t link : hops)
+          next.emplace_back(view_.links[link].to, step(link, hops.size(), value));
+      }
+      RAILYARD_CHECK(!next.empty(), "no way on to GPU {}", index(destination));
+      std::stable_sort(next.begin(), next.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      values.clear();
+      for (const auto& [at, value] : next) {
+        if (values.empty() || values.back().first != at) {
+          values.emplace_back(at, value);
+        } else {
+          values.back().second += value;
+        }
+      }
+    }
+    return values.front().second;
+  }
+
+  GraphView view_;
+  std::vector<std::uint32_t> host_of_node_;
+  Reversed reversed_;
+  mutable std::vector<std::vector<std::uint32_t>>
+      distances_;  ///< by destination, empty until asked for
+};
+
+}  // namespace
+
+std::unique_ptr<ShortestHopPaths> make_shortest_hop_paths(const GraphView& view,
+                                                          std::vector<std::uint32_t> host_of_node) {
+  return std::make_unique<Paths>(view, std::move(host_of_node));
+}
+
+}  // namespace railyard::topology
