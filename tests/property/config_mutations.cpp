@@ -81,9 +81,13 @@ std::string mutated(std::string_view text, Rng& rng) {
       case 2:
         out.erase(at, static_cast<std::size_t>(rng.below(8)));
         break;
-      case 3:
-        out.insert(at, out.substr(place(), static_cast<std::size_t>(rng.below(16))));
+      case 3: {
+        // In steps: the order of arguments is the compiler's choice, and the numbers must not depend on it.
+        const std::size_t from = place();
+        const std::size_t size = static_cast<std::size_t>(rng.below(16));
+        out.insert(at, out.substr(from, size));
         break;
+      }
       default:
         if (at < out.size())
           out[at] = static_cast<char>(out[at] ^ static_cast<char>(1U << rng.below(8)));

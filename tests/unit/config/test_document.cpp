@@ -145,9 +145,9 @@ TEST_CASE("a syntax error says where it is and what to do") {
       {"[01]", "1:2 /0: 01 is not a JSON number"},
       {"[-]", "1:2: - is not a JSON number"},
       {std::string_view("{}\0{}", 5), "1:3: the text holds a zero byte; is this a JSON file?"}};
-  for (const auto& [text, expected] : cases) {
-    CAPTURE(text);
-    CHECK(parse_complaint(text) == "x.json:" + std::string(expected));
+  for (const auto& example : cases) {
+    CAPTURE(example.first);
+    CHECK(parse_complaint(example.first) == "x.json:" + std::string(example.second));
   }
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("values are read by type, with fallbacks for absent keys") {
   CHECK(errors.empty());
 }
 
-// The example of docs/adr/0007: the key begins in line 4, column 20.
+// The form of docs/adr/0007; by hand, the key begins in line 4, column 20.
 TEST_CASE("an unknown key is reported at its place with the nearest known one") {
   const Document text = document("{\n\n\n  \"topology\": {    \"link_bandwith\": \"1Gbps\" } }");
   Errors errors;
