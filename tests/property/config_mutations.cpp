@@ -82,7 +82,7 @@ std::string mutated(std::string_view text, Rng& rng) {
         out.erase(at, static_cast<std::size_t>(rng.below(8)));
         break;
       case 3: {
-        // In steps: the order of arguments is the compiler's choice, and the numbers must not depend on it.
+        // In steps: the order in which arguments are evaluated is the compiler's choice.
         const std::size_t from = place();
         const std::size_t size = static_cast<std::size_t>(rng.below(16));
         out.insert(at, out.substr(from, size));
