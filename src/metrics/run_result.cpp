@@ -21,12 +21,6 @@ std::string_view version() {
   return RAILYARD_VERSION;
 }
 
-Duration Attribution::total() const {
-  Duration sum{};
-  for (const AttributionPart& part : attribution_parts()) sum += this->*part.member;
-  return sum;
-}
-
 RunFacts& RunFacts::operator+=(const RunFacts& other) {
   wall_s += other.wall_s;
   events += other.events;

@@ -167,6 +167,7 @@ void write_recording(std::ostream& out, const Recording& recording) {
       out,
       "\"ranks\": {}, \"streams\": {}, \"model_flops\": {}, \"tokens\": {}, \"all_reduce\": {},\n",
       dag.ranks, dag.streams, dag.model_flops, dag.tokens, json_string(dag.all_reduce_algorithm));
+  if (!recording.context.empty()) fmt::print(out, "\"context\": {},\n", recording.context);
   write_ranks(out, "actors", dag.actors);
   write_ranks(out, "groups", dag.groups);
   fmt::print(out, "\"tasks\": [");
@@ -194,6 +195,7 @@ Recording read_recording(const std::filesystem::path& path) {
   static_cast<void>(reader.required<std::int64_t>("version", {.min = kVersion, .max = kVersion}));
   Recording recording;
   recording.description = reader.optional<std::string>("description", "");
+  if (const auto context = reader.child("context")) recording.context = context->dump();
   DagBuilder builder;
   const auto count = [&](std::string_view key) {
     const std::int64_t value = reader.required<std::int64_t>(key, {.min = 1, .max = UINT32_MAX});

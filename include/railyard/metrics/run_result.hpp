@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "railyard/core/time.hpp"
+#include "railyard/training/attribution.hpp"
 
 namespace railyard::metrics {
 
@@ -87,18 +88,7 @@ class Metrics {
 };
 
 /// Where an iteration's time goes on its critical path; sums to the iteration time to the tick.
-struct Attribution {
-  Duration compute{};
-  Duration bubble{};      ///< compute on the critical path beyond what the busiest stage computes
-  Duration exposed_tp{};  ///< at the rate the transfer has alone
-  Duration exposed_pp{};
-  Duration exposed_dp{};
-  Duration exposed_ep{};
-  Duration exposed_cp{};
-  Duration latency{};     ///< fixed costs of exposed communication
-  Duration contention{};  ///< exposed communication beyond its time alone
-  [[nodiscard]] Duration total() const;
-};
+using training::Attribution;
 
 /// The parts of an attribution with their contract names, in the order of the contract.
 struct AttributionPart {

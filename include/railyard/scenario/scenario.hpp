@@ -16,7 +16,7 @@
 
 #include "railyard/config/document.hpp"
 #include "railyard/metrics/run_result.hpp"
-#include "railyard/workload/iteration_dag.hpp"
+#include "railyard/workload/recording.hpp"
 
 namespace railyard::scenario {
 
@@ -55,20 +55,13 @@ class Progress {
 /// Orders policies as in the scenario, computes metrics over the jobs finished under every policy, and the digest.
 [[nodiscard]] metrics::RunResult assemble(const Spec& spec, std::vector<metrics::PolicyResult> policies);
 
-/// One iteration of the first job under a policy, recorded: DAG, GPUs of its ranks and the end tick of every task
-/// (`trace record`), and its replay on a fabric (`trace replay`).
-struct Recording {
-  std::string description;
-  workload::IterationDag dag;
-  std::vector<std::uint32_t> gpu_of_rank;
-  std::vector<std::int64_t> end_ticks;  ///< per task
-  std::string topology;                 ///< JSON text of the topology it ran on
-  std::string network;                  ///< JSON text of the network settings
-};
-[[nodiscard]] Recording record(const Spec& spec, std::size_t policy);
-/// End ticks of the tasks when the recording's DAG runs again, on its own topology and network.
-[[nodiscard]] std::vector<std::int64_t> replay(const Recording& recording);
-void write_recording(const Recording& recording, const std::string& path);
-[[nodiscard]] Recording read_recording(const std::string& path);
+/// One iteration of the first job under a policy, as the scenario starts: its DAG, where its ranks
+/// sit, and start and end tick of every task (`trace record`).
+[[nodiscard]] workload::Recording record(const Spec& spec, std::size_t policy);
+
+/// Start and end of every task when the recording's DAG runs again from an idle network, on the
+/// fabric and with the network settings it was recorded with (`trace replay`). Throws ConfigError
+/// when the recording does not say where it ran.
+[[nodiscard]] std::vector<workload::TaskTimes> replay(const workload::Recording& recording);
 
 }  // namespace railyard::scenario

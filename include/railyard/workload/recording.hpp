@@ -24,6 +24,7 @@ struct Recording {
   std::string description;
   IterationDag dag;
   std::vector<TaskTimes> times;  ///< one per task, or none
+  std::string context;           ///< where it ran, a JSON object of the writer's; empty: none
   friend bool operator==(const Recording&, const Recording&) = default;
 };
 

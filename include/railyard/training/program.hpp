@@ -1,0 +1,123 @@
+// A job's DAG on its GPUs: every task bound to routes, ready to run any number of iterations.
+//
+// This is the only place where ranks meet GPUs. Routes are pure functions of connections, so a
+// task's flows are the same in every iteration and are bound once. Sends between the ranks of two
+// actors are one flow a rank, or one flow with the sum of their usages where routing does not hash
+// and the ranks' routes are alike. A collective is either `coupled` (one flow with a usage on all
+// its edges' links, paced by the slowest edge) or `stepped` (every transfer a flow).
+// What one stream alone ever puts on links (tensor collectives on NVLink) is `timed`: its length is
+// known, so it never enters the network. Both simplifications are exact.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "railyard/collective/collective.hpp"
+#include "railyard/collective/protocol.hpp"
+#include "railyard/core/ids.hpp"
+#include "railyard/core/time.hpp"
+#include "railyard/core/units.hpp"
+#include "railyard/topology/graph.hpp"
+#include "railyard/topology/routing.hpp"
+#include "railyard/workload/iteration_dag.hpp"
+
+namespace railyard::training {
+
+/// How collectives of gradients run. Tensor collectives inside an island are always coupled: they
+/// come many in a row, and nothing else uses their links.
+enum class Execution : std::uint8_t { coupled, stepped };
+
+/// How jobs use the network: the scenario's `network` object.
+struct NetworkSettings {
+  std::shared_ptr<const topology::Routing> routing;
+  collective::Protocol protocol;
+  Execution execution = Execution::coupled;
+};
+
+/// A flow that a task starts: `size` over a bound route.
+struct BoundFlow {
+  std::uint32_t route = 0;  ///< into Program::routes
+  Bytes size;
+};
+
+/// A set of links with usages, bound once.
+struct BoundRoute {
+  std::vector<topology::LinkUse> links;
+  Duration latency{};
+};
+
+/// What a task does on the network.
+struct Activity {
+  std::uint32_t first_flow = 0;  ///< into Program::flows
+  std::uint32_t flow_count = 0;
+  bool timed = false;         ///< its links are its stream's own: takes `alone`, without flows
+  std::uint32_t stepped = 0;  ///< 1 + index into Program::stepped; 0: not stepped
+  Duration latency{};  ///< fixed costs in all
+  Duration tail{};     ///< of them after the last byte has left (or the last step has arrived)
+  Duration alone{};           ///< transfer time on an idle network, without latency
+  std::array<double, topology::kTiers> tier_bytes{};  ///< by the highest tier of each edge's route
+};
+
+/// A stepped collective: transfers as flows with their dependencies.
+struct SteppedCollective {
+  struct Step {
+    BoundFlow flow;
+    Duration latency{};
+    std::uint32_t dependency_count = 0;  ///< arrivals it waits for
+    std::uint32_t first_dependent = 0;
+    std::uint32_t dependent_count = 0;
+    std::uint32_t next_on_channel = 0;  ///< 1 + the transfer behind it on (source, channel); 0: none
+    bool first_on_channel = true;
+  };
+  std::vector<Step> steps;
+  std::vector<std::uint32_t> dependents;
+};
+
+/// A connection between two GPUs that some task uses.
+struct Edge {
+  GpuId source{};
+  GpuId destination{};
+  std::uint32_t route = 0;  ///< into Program::routes
+  topology::Tier tier = topology::Tier::nvlink;
+};
+
+/// Immutable once built; shared by runs and threads.
+struct Program {
+  std::shared_ptr<const workload::IterationDag> dag;
+  std::uint64_t dag_digest = 0;  ///< of the DAG's content: equal for jobs of one kind
+  std::vector<GpuId> gpu_of_rank;
+  std::vector<BoundRoute> routes;
+  std::vector<Edge> edges;  ///< every connection used, in order of first use
+  std::vector<BoundFlow> flows;
+  std::vector<SteppedCollective> stepped;
+  std::vector<Activity> activities;
+  std::vector<std::uint32_t> activity_of_task;  ///< 1 + index; 0: compute, barrier or nothing to send
+  // Reverse dependencies and stream order, CSR.
+  std::vector<std::uint32_t> first_dependent;
+  std::vector<std::uint32_t> dependents;
+  std::vector<std::uint32_t> first_in_stream;
+  std::vector<std::uint32_t> stream_tasks;
+};
+
+/// Binds `dag` to GPUs. `label` separates the connections of jobs in the routing hash. Throws
+/// config::ConfigError when a collective algorithm refuses the group it is asked to serve.
+[[nodiscard]] std::shared_ptr<const Program> bind(std::shared_ptr<const workload::IterationDag> dag,
+                                                  std::vector<GpuId> gpu_of_rank,
+                                                  const topology::Topology& topology,
+                                                  const NetworkSettings& network,
+                                                  std::uint64_t label);
+
+/// The most a program can ask of a link: a port (NIC, NVLink) sends and receives at most at its own
+/// rate, so the ports whose flows cross a link bound its load. Sparse, ascending by link.
+struct LinkDemand {
+  LinkId link{};
+  double bytes_per_s = 0;
+};
+[[nodiscard]] std::vector<LinkDemand> demand(const Program& program,
+                                             const topology::Topology& topology);
+
+}  // namespace railyard::training

@@ -1,0 +1,87 @@
+#include "iteration_oracle.hpp"
+
+#include <utility>
+
+#include "railyard/core/digest.hpp"
+#include "railyard/core/rng.hpp"
+
+namespace railyard::cluster {
+namespace {
+
+/// Two digests of different start: 128 bits, so that no two components of a run collide.
+class WideDigest {
+ public:
+  WideDigest() { second_.add(std::uint64_t{0x6b6579}); }
+  template <typename T>
+  void add(T value) {
+    first_.add(value);
+    second_.add(value);
+  }
+  [[nodiscard]] MemoKey key() const { return {first_.value(), second_.value()}; }
+
+ private:
+  Digest first_;
+  Digest second_;
+};
+
+void add_program(const training::Program& program, const topology::Topology& topology,
+                 std::vector<std::uint32_t>& names, std::uint32_t& next_name, WideDigest& digest) {
+  digest.add(program.dag_digest);
+  digest.add(static_cast<std::uint64_t>(program.routes.size()));
+  for (const training::BoundRoute& route : program.routes) {
+    digest.add(static_cast<std::uint64_t>(route.links.size()));
+    for (const topology::LinkUse& use : route.links) {
+      std::uint32_t& name = names[index(use.link)];
+      if (name == 0) {
+        name = next_name++;
+        digest.add(topology.link(use.link).capacity.bytes_per_s());
+      }
+      digest.add(static_cast<std::uint64_t>(name));
+      digest.add(use.usage);
+    }
+  }
+  // Flows and fixed costs follow from the DAG but for the islands a group's ranks sit in.
+  digest.add(static_cast<std::uint64_t>(program.flows.size()));
+  for (const training::BoundFlow& flow : program.flows) {
+    digest.add(static_cast<std::uint64_t>(flow.route));
+    digest.add(flow.size.count());
+  }
+  for (const training::Activity& activity : program.activities) {
+    digest.add(activity.latency);
+    digest.add(static_cast<std::uint64_t>(activity.first_flow));
+    for (const double bytes : activity.tier_bytes) digest.add(bytes);
+  }
+  for (const training::SteppedCollective& form : program.stepped) {
+    for (const auto& step : form.steps) {
+      digest.add(static_cast<std::uint64_t>(step.flow.route));
+      digest.add(step.flow.size.count());
+      digest.add(step.latency);
+    }
+  }
+}
+
+}  // namespace
+
+MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
+                 const topology::Topology& topology) {
+  WideDigest digest;
+  std::vector<std::uint32_t> names(topology.links().size(), 0);
+  std::uint32_t next_name = 1;
+  for (const auto& program : jobs) add_program(*program, topology, names, next_name, digest);
+  return digest.key();
+}
+
+const training::EngineResult& IterationOracle::steady_state(
+    std::span<const std::shared_ptr<const training::Program>> jobs) {
+  MemoKey key = memo_key(jobs, *topology_);
+  if (const auto found = memo_.find(key); found != memo_.end()) {
+    ++hits_;
+    return found->second;
+  }
+  training::EngineResult result =
+      training::run_to_steady_state(jobs, *topology_, limits_, want_links_);
+  counters_ += result.counters;
+  return memo_.emplace(key, std::move(result)).first->second;
+}
+
+}  // namespace railyard::cluster

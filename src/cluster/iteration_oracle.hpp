@@ -1,0 +1,51 @@
+// Iteration times of components of jobs, remembered.
+//
+// Key of the memo: the flow-link incidence of the bound programs with links renamed in order of
+// first appearance, their capacities, route latencies, sizes and the identity of the DAGs. Equal
+// keys have equal max-min dynamics whatever the hosts are called: a job moved to another rack of
+// the same shape is remembered, and nothing else need be compared.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "railyard/topology/graph.hpp"
+#include "railyard/training/iteration_engine.hpp"
+#include "railyard/training/program.hpp"
+
+namespace railyard::cluster {
+
+using MemoKey = std::array<std::uint64_t, 2>;
+
+/// Key of one program's incidence; of a component it is computed over all programs with one naming.
+[[nodiscard]] MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
+                               const topology::Topology& topology);
+
+class IterationOracle {
+ public:
+  /// `want_links`: results carry link statistics (memory grows with every component remembered).
+  IterationOracle(const topology::Topology& topology, const training::RunLimits& limits,
+                  bool want_links)
+      : topology_(&topology), limits_(limits), want_links_(want_links) {}
+
+  /// Steady state of a component; jobs in the order given.
+  const training::EngineResult& steady_state(
+      std::span<const std::shared_ptr<const training::Program>> jobs);
+
+  [[nodiscard]] const training::EngineCounters& counters() const { return counters_; }
+  [[nodiscard]] std::uint64_t hits() const { return hits_; }
+
+ private:
+  const topology::Topology* topology_;
+  training::RunLimits limits_;
+  bool want_links_;
+  std::map<MemoKey, training::EngineResult> memo_;
+  training::EngineCounters counters_;
+  std::uint64_t hits_ = 0;
+};
+
+}  // namespace railyard::cluster

@@ -1,0 +1,179 @@
+// Jobs of a scenario: given inline, or from a trace of recorded jobs.
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "railyard/collective/collective.hpp"
+#include "railyard/workload/job_stream.hpp"
+#include "railyard/workload/micro_benchmark.hpp"
+#include "railyard/workload/trace_job.hpp"
+#include "world.hpp"
+
+namespace railyard::scenario {
+namespace {
+
+using config::Document;
+using config::Errors;
+using config::Node;
+using config::Range;
+using config::Reader;
+
+constexpr std::int64_t kRanksMax = 1'000'000;
+
+std::uint32_t positive(Reader& reader, std::string_view key, std::int64_t fallback) {
+  return static_cast<std::uint32_t>(
+      reader.optional<std::int64_t>(key, fallback, Range<std::int64_t>{1, kRanksMax}));
+}
+
+workload::TrainingSpec read_training(Reader& job, const Node& model) {
+  workload::TrainingSpec spec;
+  spec.model = workload::read_model(model, job.errors());
+  if (const auto node = job.required_child("parallelism")) {
+    Reader reader(*node, job.errors());
+    spec.parallelism.tensor = positive(reader, "tensor", 1);
+    spec.parallelism.pipeline = positive(reader, "pipeline", 1);
+    spec.parallelism.data = positive(reader, "data", 1);
+    reader.finish();
+  }
+  spec.global_batch = static_cast<std::uint32_t>(
+      job.required<std::int64_t>("global_batch", Range<std::int64_t>{1, kRanksMax}));
+  spec.micro_batch = positive(job, "micro_batch", 1);
+  spec.recompute = static_cast<workload::Recompute>(
+      job.optional_choice("recompute", {"none", "full"}, 0));
+  spec.flash_attention = job.optional_choice("attention", {"flash", "unfused"}, 0) == 0;
+  spec.gradient_bytes = job.optional_choice("gradients", {"bf16", "fp32"}, 0) == 0 ? 2 : 4;
+  spec.scatter_sends = job.optional<bool>("scatter_sends", true);
+  spec.gradient_bucket = job.optional<Bytes>("gradient_bucket", spec.gradient_bucket);
+  if (const auto algorithm = job.child("all_reduce")) {
+    spec.all_reduce =
+        config::decode_choice(*algorithm, job.errors(), "collective algorithm",
+                              config::descriptions(collective::algorithm_catalog()))
+            .name;
+  }
+  return spec;
+}
+
+void read_transformer(Reader& job, const Node& model, std::uint32_t gpus, World& world,
+                      cluster::JobSpec& out) {
+  const workload::TrainingSpec spec = read_training(job, model);
+  const auto& [tensor, pipeline, data] = spec.parallelism;
+  out.shape = scheduler::GangShape{gpus, tensor, pipeline, data};
+  if (!job.errors().empty()) return;
+  if (spec.parallelism.ranks() != gpus) {
+    job.fail("parallelism", fmt::format("tensor {} × pipeline {} × data {} is {} GPUs, not the {} of "
+                                        "\"gpus\"",
+                                        tensor, pipeline, data,
+                                        static_cast<std::uint64_t>(tensor) * pipeline * data, gpus));
+    return;
+  }
+  for (const std::string& problem : workload::check_training(spec, *world.gpu)) {
+    job.fail("parallelism", problem);
+  }
+  if (!job.errors().empty()) return;
+  out.dag = std::make_shared<const workload::IterationDag>(workload::build_iteration(spec, *world.gpu));
+}
+
+void read_inline_job(const Node& node, Errors& errors, World& world, std::set<std::string>& names) {
+  Reader job(node, errors);
+  cluster::JobSpec spec;
+  spec.name = job.required<std::string>("name");
+  if (!names.insert(spec.name).second) {
+    job.fail("name", fmt::format("two jobs are called \"{}\"; names are unique", spec.name));
+  }
+  const auto gpus = static_cast<std::uint32_t>(
+      job.required<std::int64_t>("gpus", Range<std::int64_t>{1, kRanksMax}));
+  spec.submitted = TimePoint(job.optional<Duration>("arrival", Duration{}));
+  spec.iterations = job.optional<std::int64_t>(
+      "iterations", 1, Range<std::int64_t>{1, std::int64_t{1} << 40U});
+  const std::size_t busy = world.background.size() * world.topology.hosts().front().gpus;
+  if (gpus > world.topology.gpu_count() - busy) {
+    job.fail("gpus", fmt::format("the job needs {} GPUs; the cluster has {}{}", gpus,
+                                 world.topology.gpu_count(),
+                                 busy > 0 ? fmt::format(", of which {} are occupied", busy)
+                                          : std::string()));
+  }
+  const auto given = job.required_child("workload");
+  const Node workload = given ? config::resolve(*given, errors) : Node{};
+  if (workload) {
+    const auto kind = workload.is_object() ? workload.find("kind") : std::nullopt;
+    const std::string word = kind && kind->is_string() ? kind->string() : "transformer";
+    if (word == "collective" || word == "p2p") {
+      const std::size_t before = errors.count();
+      const auto micro = workload::read_micro_benchmark(workload, errors);
+      const std::uint32_t per_host = std::min(world.topology.hosts().front().gpus, gpus);
+      for (const std::string& problem : workload::check_micro_benchmark(micro, gpus, per_host)) {
+        job.fail("gpus", problem);
+      }
+      spec.shape = scheduler::GangShape{gpus, per_host, 1, std::max(1U, gpus / per_host)};
+      if (errors.count() == before) {
+        spec.dag = std::make_shared<const workload::IterationDag>(
+            workload::build_micro_benchmark(micro, gpus, per_host));
+      }
+    } else {
+      read_transformer(job, workload, gpus, world, spec);
+    }
+  }
+  job.finish();
+  world.jobs.push_back(std::move(spec));
+  world.from_trace.push_back(false);
+}
+
+void read_trace(Reader& scenario, World& world) {
+  const double scale =
+      scenario.optional<double>("arrival_scale", 1.0, Range<double>{1e-6, 1e6});
+  const auto path = scenario.maybe<std::filesystem::path>("job_trace");
+  if (!path) {
+    if (scenario.has("arrival_scale") && !scenario.has("job_trace")) {
+      scenario.fail("arrival_scale", "scales the arrivals of a \"job_trace\", which is missing");
+    }
+    return;
+  }
+  if (!std::filesystem::exists(*path)) {
+    scenario.fail("job_trace", fmt::format("no such file: {} (paths are relative to the file they stand in)",
+                                           path->generic_string()));
+    return;
+  }
+  std::map<std::uint32_t, std::pair<scheduler::GangShape, std::shared_ptr<const workload::IterationDag>>>
+      kinds;
+  for (workload::TraceJob& record : workload::read_job_stream(*path, scale)) {
+    auto& kind = kinds[record.gpus];
+    if (!kind.second) {
+      const workload::TrainingSpec spec = workload::training_of(record.gpus);
+      const auto& [tensor, pipeline, data] = spec.parallelism;
+      kind.first = scheduler::GangShape{record.gpus, tensor, pipeline, data};
+      kind.second =
+          std::make_shared<const workload::IterationDag>(workload::build_iteration(spec, *world.gpu));
+    }
+    cluster::JobSpec job;
+    job.name = std::move(record.name);
+    job.shape = kind.first;
+    job.dag = kind.second;
+    job.submitted = TimePoint(record.submit);
+    job.recorded = record.duration;
+    world.jobs.push_back(std::move(job));
+    world.from_trace.push_back(true);
+  }
+}
+
+}  // namespace
+
+void read_jobs(Reader& scenario, World& world) {
+  std::set<std::string> names;
+  const auto jobs = scenario.child("jobs");
+  if (jobs && !jobs->is_array()) {
+    scenario.fail("jobs", "expected an array of jobs");
+  } else if (jobs) {
+    for (std::size_t i = 0; i < jobs->size(); ++i) {
+      read_inline_job(jobs->at(i), scenario.errors(), world, names);
+    }
+  }
+  read_trace(scenario, world);
+  if (!scenario.has("jobs") && !scenario.has("job_trace")) {
+    scenario.errors().add(scenario.node(), "the scenario has no work: give \"jobs\" or \"job_trace\"");
+  } else if (world.jobs.empty() && scenario.errors().empty()) {
+    scenario.errors().add(scenario.node(), "the scenario has no jobs");
+  }
+}
+
+}  // namespace railyard::scenario

@@ -1,0 +1,239 @@
+// Scenario file to World: every error of the file at once.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "railyard/collective/collective.hpp"
+#include "railyard/core/check.hpp"
+#include "railyard/scheduler/background.hpp"
+#include "railyard/scheduler/placement.hpp"
+#include "railyard/scheduler/queue.hpp"
+#include "railyard/topology/builder.hpp"
+#include "railyard/topology/routing.hpp"
+#include "world.hpp"
+
+namespace railyard::scenario {
+namespace {
+
+using config::Document;
+using config::Errors;
+using config::Node;
+using config::Range;
+using config::Reader;
+
+/// Fields of the contract whose only member so far is "none": anything else is refused by name.
+void require_none(Reader& reader, std::string_view key, std::string_view family) {
+  static const config::EntryDescription kNone{"none", "nothing", {}};
+  if (const auto node = reader.child(key)) {
+    static_cast<void>(config::decode_choice(*node, reader.errors(), family, {&kNone}));
+  }
+}
+
+void read_background(Reader& scenario, World& world) {
+  const auto node = scenario.child("occupied");
+  if (!node) return;
+  Reader reader(*node, scenario.errors());
+  const auto counts = reader.maybe<std::vector<std::int64_t>>("hosts_per_minipod");
+  const bool has_share = reader.has("share");
+  const double share = reader.optional<double>("share", 0.0, Range<double>{0.0, 1.0});
+  reader.finish();
+  if (counts.has_value() == has_share) {
+    scenario.fail("occupied", "give either \"hosts_per_minipod\" or \"share\"");
+    return;
+  }
+  const Rng rng = RngStreams(world.seed).stream("background");
+  try {
+    if (counts) {
+      std::vector<std::uint32_t> hosts;
+      for (const std::int64_t count : *counts) {
+        if (count < 0 || count > std::numeric_limits<std::uint32_t>::max()) {
+          throw config::ConfigError(fmt::format("{} hosts of a minipod cannot be busy", count));
+        }
+        hosts.push_back(static_cast<std::uint32_t>(count));
+      }
+      world.background = scheduler::occupy(world.topology, hosts, rng);
+    } else {
+      world.background = scheduler::occupy(world.topology, share, rng);
+    }
+  } catch (const config::ConfigError& error) {
+    scenario.fail("occupied", error.lines().front());
+  }
+}
+
+PolicySpec read_policy(const std::string& name, const Node& node, Errors& errors) {
+  PolicySpec policy;
+  policy.name = name;
+  Reader reader(node, errors);
+  const auto placements = config::descriptions(scheduler::placement_catalog());
+  const auto queues = config::descriptions(scheduler::queue_catalog());
+  if (const auto child = reader.required_child("placement")) {
+    policy.placement = config::decode_choice(*child, errors, "placement policy", placements);
+  }
+  if (const auto child = reader.child("queue")) {
+    policy.queue = config::decode_choice(*child, errors, "queue policy", queues);
+  } else {
+    policy.queue = config::default_choice("fifo", queues);
+  }
+  policy.interval = reader.optional<Duration>("interval", Duration{});
+  policy.decision_latency = reader.optional<Duration>("decision_latency", Duration{});
+  if (const auto child = reader.child("collectives")) {
+    Reader collectives(*child, errors);
+    if (const auto algorithm = collectives.child("all_reduce")) {
+      policy.all_reduce = config::decode_choice(*algorithm, errors, "collective algorithm",
+                                                config::descriptions(collective::algorithm_catalog()))
+                              .name;
+    }
+    collectives.finish();
+  }
+  require_none(reader, "reservation", "reservation policy");
+  require_none(reader, "predictor", "predictor");
+  require_none(reader, "compression", "compression policy");
+  reader.finish();
+  return policy;
+}
+
+/// Factories check what crosses parameters (alpha + beta = 1): their sentence gets the place.
+void try_placement(const PolicySpec& policy, const Node& where, Errors& errors) {
+  try {
+    static_cast<void>(config::entry_of(scheduler::placement_catalog(), policy.placement.name)
+                          .create(policy.placement.parameters));
+  } catch (const config::ConfigError& error) {
+    errors.add(where, error.lines().front());
+  }
+}
+
+void read_policies(Reader& scenario, World& world) {
+  const auto node = scenario.required_child("policies");
+  const auto baseline = scenario.maybe<std::string>("baseline");
+  if (!node) return;
+  if (!node->is_object() || node->size() == 0) {
+    scenario.fail("policies", "expected an object with at least one policy set");
+    return;
+  }
+  for (std::size_t i = 0; i < node->size(); ++i) {
+    world.policies.push_back(
+        read_policy(std::string(node->key_at(i)), node->at(i), scenario.errors()));
+    const auto placement = node->at(i).is_object() ? node->at(i).find("placement") : std::nullopt;
+    if (placement && scenario.errors().empty()) {
+      try_placement(world.policies.back(), *placement, scenario.errors());
+    }
+  }
+  if (!baseline) return;
+  std::vector<std::string_view> names;
+  for (const PolicySpec& policy : world.policies) names.push_back(policy.name);
+  const auto found = std::find(names.begin(), names.end(), *baseline);
+  if (found == names.end()) {
+    const std::string_view near = config::nearest(*baseline, names);
+    scenario.fail("baseline", fmt::format("no policy set is called \"{}\"{}", *baseline,
+                                          near.empty() ? std::string()
+                                                       : fmt::format("; did you mean \"{}\"?", near)));
+    return;
+  }
+  world.baseline = static_cast<std::size_t>(found - names.begin());
+}
+
+void read_topology(Reader& scenario, World& world) {
+  const auto given = scenario.required_child("topology");
+  if (!given) return;
+  const Node node = config::resolve(*given, scenario.errors());
+  if (!node) return;
+  world.topology_text = node.dump();
+  world.topology = topology::build(node, scenario.errors());
+  if (world.topology.gpu_count() == 0) return;
+  world.gpu = workload::find_gpu(world.topology.gpu_kind());
+  if (world.gpu == nullptr) {
+    std::vector<std::string_view> names;
+    for (const workload::GpuSpec& gpu : workload::gpu_catalog()) names.push_back(gpu.name);
+    const std::string_view near = config::nearest(world.topology.gpu_kind(), names);
+    scenario.errors().add(
+        node.find("gpu").value_or(node),
+        fmt::format("unknown GPU kind \"{}\"; {}", world.topology.gpu_kind(),
+                    near.empty() ? std::string("`railyard list gpus` shows them")
+                                 : fmt::format("did you mean \"{}\"?", near)));
+  }
+}
+
+}  // namespace
+
+void decode_network(const Node& node, Errors& errors, World& world) {
+  Reader reader(node, errors);
+  static_cast<void>(reader.optional_choice("model", {"fluid"}, 0));
+  static_cast<void>(reader.optional_choice("transport", {"ideal"}, 0));
+  const auto routings = config::descriptions(topology::routing_catalog());
+  config::Choice choice;
+  if (const auto routing = reader.child("routing")) {
+    choice = config::decode_choice(*routing, errors, "routing", routings);
+  } else {
+    choice = config::default_choice("ecmp", routings);
+  }
+  const std::size_t execution = reader.optional_choice("collectives", {"coupled", "stepped"}, 0);
+  world.network.execution =
+      execution == 0 ? training::Execution::coupled : training::Execution::stepped;
+  if (const auto protocol = reader.child("protocol")) {
+    Reader fields(*protocol, errors);
+    collective::Protocol& known = world.network.protocol;
+    known.base = fields.optional<Duration>("base", known.base);
+    known.ring.nvlink = fields.optional<Duration>("ring_nvlink", known.ring.nvlink);
+    known.ring.network = fields.optional<Duration>("ring_network", known.ring.network);
+    known.tree.nvlink = fields.optional<Duration>("tree_nvlink", known.tree.nvlink);
+    known.tree.network = fields.optional<Duration>("tree_network", known.tree.network);
+    fields.finish();
+  }
+  world.limits.phases = static_cast<std::uint32_t>(
+      reader.optional<std::int64_t>("phases", world.limits.phases, Range<std::int64_t>{1, 64}));
+  world.limits.iterations_together = static_cast<std::uint32_t>(reader.optional<std::int64_t>(
+      "iterations_together", world.limits.iterations_together, Range<std::int64_t>{1, 1000}));
+  reader.finish();
+  if (errors.empty()) {
+    world.network.routing = config::entry_of(topology::routing_catalog(), choice.name)
+                                .create(world.topology, choice.parameters);
+  }
+}
+
+void read_network(Reader& scenario, World& world) {
+  if (const auto node = scenario.child("network")) {
+    world.network_text = node->dump();
+    decode_network(*node, scenario.errors(), world);
+  } else {
+    world.network_text = "{}";
+    decode_network(Document::parse_text("{}", "network").root(), scenario.errors(), world);
+  }
+}
+
+Spec load(const Document& document, const std::string& name, std::optional<std::uint64_t> seed) {
+  Errors errors;
+  auto world = std::make_shared<World>();
+  world->name = name;
+  Reader scenario(document.root(), errors);
+  world->description = scenario.optional<std::string>("description", "");
+  world->notes = scenario.optional<std::vector<std::string>>("notes", {});
+  const std::int64_t file_seed = scenario.optional<std::int64_t>(
+      "seed", 1, Range<std::int64_t>{0, std::numeric_limits<std::int64_t>::max()});
+  world->seed = seed.value_or(static_cast<std::uint64_t>(file_seed));
+  world->horizon = scenario.optional<Duration>("horizon", kHorizonMax);
+  if (world->horizon > kHorizonMax) scenario.fail("horizon", "the clock ends at 1,064 days");
+  if (const auto diffusion = scenario.child("diffusion")) {
+    Reader reader(*diffusion, errors);
+    world->diffusion_alpha = reader.required<double>("alpha", Range<double>{0.0, 1.0});
+    reader.finish();
+  }
+  require_none(scenario, "failures", "failure model");
+  read_topology(scenario, *world);
+  read_policies(scenario, *world);
+  const bool fabric = world->topology.gpu_count() > 0 && world->gpu != nullptr;
+  if (fabric) {
+    read_network(scenario, *world);
+    read_background(scenario, *world);
+    read_jobs(scenario, *world);
+  } else {
+    // Without a fabric these cannot be checked; their keys are still known.
+    for (const char* key : {"network", "occupied", "jobs", "job_trace", "arrival_scale"}) {
+      static_cast<void>(scenario.child(key));
+    }
+  }
+  scenario.finish();
+  errors.throw_if_any();
+  return Spec(std::move(world));
+}
+
+}  // namespace railyard::scenario

@@ -1,0 +1,93 @@
+// Recordings of one iteration: what `trace record` writes and `trace replay` runs again.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "railyard/core/check.hpp"
+#include "railyard/topology/builder.hpp"
+#include "railyard/training/iteration_engine.hpp"
+#include "world.hpp"
+
+namespace railyard::scenario {
+namespace {
+
+/// The placement the policy gives the first job on the cluster as the scenario starts.
+std::vector<GpuId> placed_ranks(const World& world, std::size_t policy_index) {
+  const PolicySpec& policy = world.policies[policy_index];
+  const auto placement = config::entry_of(scheduler::placement_catalog(), policy.placement.name)
+                             .create(policy.placement.parameters);
+  scheduler::Inventory inventory(world.topology);
+  for (const scheduler::HostSlot& slot : world.background) inventory.take(slot);
+  const auto placed = placement->place(world.jobs.front().shape, inventory,
+                                       RngStreams(world.seed).stream("placement", 0));
+  if (!placed) {
+    throw config::ConfigError(fmt::format("policy set \"{}\" finds no place for job \"{}\"", policy.name,
+                                          world.jobs.front().name));
+  }
+  return scheduler::gpu_of_rank(*placed, world.jobs.front().shape, world.topology);
+}
+
+std::vector<workload::TaskTimes> times_of(const std::shared_ptr<const training::Program>& program,
+                                          const topology::Topology& topology) {
+  const training::TaskTimes ticks = training::run_once(program, topology);
+  std::vector<workload::TaskTimes> times;
+  for (std::size_t i = 0; i < ticks.start.size(); ++i) {
+    times.push_back({.start = Duration(ticks.start[i]), .end = Duration(ticks.end[i])});
+  }
+  return times;
+}
+
+}  // namespace
+
+workload::Recording record(const Spec& spec, std::size_t policy) {
+  const World& world = spec.world();
+  workload::Recording recording;
+  recording.description =
+      fmt::format("recorded by railyard {} from scenario {}, policy set {}, job {}",
+                  metrics::version(), world.name, world.policies[policy].name,
+                  world.jobs.front().name);
+  const std::vector<GpuId> gpus = placed_ranks(world, policy);
+  std::vector<std::size_t> numbers;
+  for (const GpuId gpu : gpus) numbers.push_back(index(gpu));
+  recording.context = fmt::format(R"({{"topology": {}, "network": {}, "gpus": [{}]}})",
+                                  world.topology_text, world.network_text, fmt::join(numbers, ","));
+  recording.dag = *world.jobs.front().dag;
+  const auto program =
+      training::bind(world.jobs.front().dag, gpus, world.topology, world.network, 0);
+  recording.times = times_of(program, world.topology);
+  return recording;
+}
+
+std::vector<workload::TaskTimes> replay(const workload::Recording& recording) {
+  if (recording.context.empty()) {
+    throw config::ConfigError(
+        "the recording has no \"context\": it does not say on which GPUs of which fabric it ran");
+  }
+  const auto context = config::Document::parse_text(recording.context, "recording /context");
+  config::Errors errors;
+  config::Reader reader(context.root(), errors);
+  World world;
+  if (const auto node = reader.required_child("topology")) {
+    world.topology = topology::build(*node, errors);
+  }
+  std::vector<GpuId> gpus;
+  for (const std::int64_t gpu : reader.required<std::vector<std::int64_t>>("gpus")) {
+    if (gpu < 0 || static_cast<std::uint64_t>(gpu) >= world.topology.gpu_count()) {
+      reader.fail("gpus", fmt::format("a rank sits on GPU {}; the fabric has {}", gpu,
+                                      world.topology.gpu_count()));
+    }
+    gpus.push_back(static_cast<GpuId>(gpu));
+  }
+  if (gpus.size() != recording.dag.ranks) {
+    reader.fail("gpus", fmt::format("{} GPUs for {} ranks", gpus.size(), recording.dag.ranks));
+  }
+  const auto network = reader.required_child("network");
+  if (network && errors.empty()) decode_network(*network, errors, world);
+  reader.finish();
+  errors.throw_if_any();
+  const auto dag = std::make_shared<const workload::IterationDag>(recording.dag);
+  return times_of(training::bind(dag, std::move(gpus), world.topology, world.network, 0),
+                  world.topology);
+}
+
+}  // namespace railyard::scenario

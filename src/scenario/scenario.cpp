@@ -1,0 +1,136 @@
+#include "railyard/scenario/scenario.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "outcome.hpp"
+#include "railyard/core/check.hpp"
+#include "world.hpp"
+
+namespace railyard::scenario {
+namespace {
+
+/// Forwards the cluster's calls to whoever shows progress.
+class ProgressObserver final : public cluster::Observer {
+ public:
+  explicit ProgressObserver(Progress* progress) : progress_(progress) {}
+  void at(TimePoint now, std::size_t finished, std::size_t jobs, std::uint64_t events) override {
+    if (progress_ != nullptr) progress_->update(in_seconds(now), finished, jobs, events);
+  }
+  bool stop() override { return progress_ != nullptr && progress_->stop(); }
+
+ private:
+  Progress* progress_;
+};
+
+/// Jobs as this policy set runs them: its collective algorithm in place of the job's own.
+std::vector<cluster::JobSpec> jobs_under(const World& world, const PolicySpec& policy) {
+  std::vector<cluster::JobSpec> jobs = world.jobs;
+  if (!policy.all_reduce) return jobs;
+  std::vector<std::pair<const workload::IterationDag*, std::shared_ptr<const workload::IterationDag>>>
+      changed;
+  for (cluster::JobSpec& job : jobs) {
+    const auto found = std::find_if(changed.begin(), changed.end(), [&](const auto& entry) {
+      return entry.first == job.dag.get();
+    });
+    if (found != changed.end()) {
+      job.dag = found->second;
+      continue;
+    }
+    auto copy = std::make_shared<workload::IterationDag>(*job.dag);
+    copy->all_reduce_algorithm = *policy.all_reduce;
+    changed.emplace_back(job.dag.get(), copy);
+    job.dag = std::move(copy);
+  }
+  return jobs;
+}
+
+}  // namespace
+
+Spec::Spec(std::shared_ptr<const World> world) : world_(std::move(world)) {}
+const std::string& Spec::name() const { return world_->name; }
+std::uint64_t Spec::seed() const { return world_->seed; }
+std::size_t Spec::baseline() const { return world_->baseline; }
+
+std::vector<std::string> Spec::policy_names() const {
+  std::vector<std::string> names;
+  for (const PolicySpec& policy : world_->policies) names.push_back(policy.name);
+  return names;
+}
+
+std::vector<std::string> Spec::summary() const {
+  const World& world = *world_;
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("fabric: {} ({}), {} hosts, {} GPUs in {} minipods, {} links",
+                              world.topology.builder(), world.topology.gpu_kind(),
+                              world.topology.hosts().size(), world.topology.gpu_count(),
+                              world.topology.minipod_count(), world.topology.links().size()));
+  lines.push_back(fmt::format("jobs: {}, hosts occupied by others: {}", world.jobs.size(),
+                              world.background.size()));
+  for (std::size_t j = 0; j < std::min<std::size_t>(world.jobs.size(), 5); ++j) {
+    const cluster::JobSpec& job = world.jobs[j];
+    lines.push_back(fmt::format("  {}: {} GPUs, tensor {} pipeline {} data {}, {} tasks an iteration",
+                                job.name, job.shape.gpus, job.shape.tensor, job.shape.pipeline,
+                                job.shape.data, job.dag->tasks.size()));
+  }
+  if (world.jobs.size() > 5) lines.push_back(fmt::format("  and {} more", world.jobs.size() - 5));
+  for (const PolicySpec& policy : world.policies) {
+    lines.push_back(fmt::format("policy set {}: {} ({}), queue {}", policy.name,
+                                policy.placement.name, policy.placement.parameters.canonical(),
+                                policy.queue.name));
+  }
+  return lines;
+}
+
+metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index, metrics::RunFacts& facts,
+                                 Progress* progress) {
+  const World& world = spec.world();
+  RAILYARD_CHECK(policy_index < world.policies.size(), "policy set {} of {}", policy_index,
+                 world.policies.size());
+  const PolicySpec& policy = world.policies[policy_index];
+  const auto placement = config::entry_of(scheduler::placement_catalog(), policy.placement.name)
+                             .create(policy.placement.parameters);
+  const auto queue = config::entry_of(scheduler::queue_catalog(), policy.queue.name)
+                         .create(policy.queue.parameters);
+  cluster::Settings settings;
+  settings.topology = &world.topology;
+  settings.network = world.network;
+  settings.limits = world.limits;
+  settings.placement = placement.get();
+  settings.queue = queue.get();
+  settings.interval = policy.interval;
+  settings.decision_latency = policy.decision_latency;
+  settings.horizon = world.horizon;
+  settings.background = world.background;
+  settings.streams = RngStreams(world.seed);
+  settings.want_links = std::find(world.from_trace.begin(), world.from_trace.end(), false) !=
+                        world.from_trace.end();
+  const std::vector<cluster::JobSpec> jobs = jobs_under(world, policy);
+  ProgressObserver observer(progress);
+  const cluster::Outcome outcome = cluster::simulate(jobs, settings, &observer);
+  facts.events += outcome.events + outcome.engine.events;
+  facts.flows += outcome.engine.network.flows_started;
+  facts.solves += outcome.engine.network.solves;
+  facts.flows_touched += outcome.engine.network.flows_touched;
+  facts.iterations_simulated += outcome.engine.iterations;
+  facts.memo_hits += outcome.memo_hits;
+  return policy_result(world, policy, *placement, jobs, outcome);
+}
+
+metrics::RunResult assemble(const Spec& spec, std::vector<metrics::PolicyResult> policies) {
+  const World& world = spec.world();
+  metrics::RunResult result;
+  result.version = metrics::version();
+  result.scenario = world.name;
+  result.description = world.description;
+  result.seed = world.seed;
+  result.baseline = world.policies[world.baseline].name;
+  result.notes = world.notes;
+  result.policies = std::move(policies);
+  fill_common_job_metrics(result);
+  result.digest = metrics::digest_of(result);
+  return result;
+}
+
+}  // namespace railyard::scenario

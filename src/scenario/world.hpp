@@ -1,0 +1,56 @@
+// A decoded scenario and the immutable things built from it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "railyard/cluster/cluster.hpp"
+#include "railyard/config/catalog.hpp"
+#include "railyard/config/reader.hpp"
+#include "railyard/scenario/scenario.hpp"
+#include "railyard/topology/graph.hpp"
+#include "railyard/training/program.hpp"
+#include "railyard/workload/transformer.hpp"
+
+namespace railyard::scenario {
+
+/// What a scenario lets differ between two runs.
+struct PolicySpec {
+  std::string name;
+  config::Choice placement;
+  config::Choice queue;
+  Duration interval{};
+  Duration decision_latency{};
+  std::optional<std::string> all_reduce;  ///< collective algorithm; else the job's own
+};
+
+struct World {
+  std::string name;
+  std::string description;
+  std::vector<std::string> notes;
+  std::uint64_t seed = 1;
+  topology::Topology topology;
+  const workload::GpuSpec* gpu = nullptr;
+  std::string topology_text;  ///< the description as JSON, for recordings
+  std::string network_text;
+  training::NetworkSettings network;
+  training::RunLimits limits;
+  std::vector<cluster::JobSpec> jobs;
+  std::vector<bool> from_trace;  ///< per job
+  std::vector<std::string> warnings;
+  std::vector<scheduler::HostSlot> background;
+  std::optional<double> diffusion_alpha;
+  Duration horizon = kHorizonMax;
+  std::vector<PolicySpec> policies;
+  std::size_t baseline = 0;
+};
+
+/// Decodes `jobs`, `job_trace` and `arrival_scale` into world.jobs. The topology has been built.
+void read_jobs(config::Reader& scenario, World& world);
+/// Decodes `network` into world.network and world.limits.
+void read_network(config::Reader& scenario, World& world);
+void decode_network(const config::Node& node, config::Errors& errors, World& world);
+
+}  // namespace railyard::scenario

@@ -1,0 +1,292 @@
+#include "engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "railyard/core/check.hpp"
+
+namespace railyard::training {
+namespace {
+
+using workload::Task;
+using workload::TaskKind;
+
+// A flow's tag: stepped flag, job, task, step.
+constexpr unsigned kStepBits = 26;
+constexpr unsigned kTaskBits = 27;
+constexpr std::uint64_t kStepMask = (std::uint64_t{1} << kStepBits) - 1;
+constexpr std::uint64_t kTaskMask = (std::uint64_t{1} << kTaskBits) - 1;
+
+std::uint64_t tag_of(std::uint32_t job, std::uint32_t task, std::uint32_t step_plus_one) {
+  return (((static_cast<std::uint64_t>(job) << kTaskBits) | task) << kStepBits) | step_plus_one;
+}
+
+}  // namespace
+
+Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
+               const topology::Topology& topology)
+    : network_(topology) {
+  for (const auto& program : jobs) {
+    RAILYARD_CHECK(program->dag->tasks.size() < kTaskMask, "too many tasks in one job");
+    JobRun job;
+    job.program = program.get();
+    const std::size_t tasks = program->dag->tasks.size();
+    job.log.start.resize(tasks);
+    job.log.end.resize(tasks);
+    job.log.blocker.resize(tasks);
+    job.flows_left.resize(tasks);
+    job.steps_of.resize(tasks);
+    jobs_.push_back(std::move(job));
+  }
+}
+
+bool Engine::tick_has_more() const {
+  return (!queue_.empty() && queue_.top().key.time == now_);
+}
+
+/// Everything that is due at the next instant, once. False: nothing is left to do.
+bool Engine::step() {
+  const TimePoint flow_time = network_.next_completion();
+  const TimePoint event_time = queue_.empty() ? TimePoint::max() : queue_.top().key.time;
+  const TimePoint next = std::min(flow_time, event_time);
+  if (next == TimePoint::max()) return false;
+  RAILYARD_DCHECK(next >= now_, "time goes back");
+  now_ = next;
+  if (flow_time == now_) {
+    finished_.clear();
+    network_.finish_due(now_, finished_);
+    events_ += finished_.size();
+    for (const network::FinishedFlow& flow : finished_) handle_flow(flow.tag);
+    drain();
+  }
+  while (!queue_.empty() && queue_.top().key.time == now_) {
+    ++events_;
+    handle(queue_.pop().payload);
+    drain();
+  }
+  return true;
+}
+
+void Engine::handle(const Event& event) {
+  switch (event.kind) {
+    case Event::start_job:
+      begin_iteration(event.job);
+      break;
+    case Event::compute_done:
+      release_stream(event.job, event.task);
+      finish(event.job, event.task);
+      break;
+    case Event::arrived:
+      // A collective holds its stream until its result is there; a send has let go when it left.
+      if (jobs_[event.job].program->dag->tasks[event.task].kind == TaskKind::collective) {
+        release_stream(event.job, event.task);
+      }
+      finish(event.job, event.task);
+      break;
+    case Event::step_arrived:
+      step_arrived(event.job, event.task, event.step);
+      break;
+  }
+}
+
+void Engine::handle_flow(std::uint64_t tag) {
+  const auto step = static_cast<std::uint32_t>(tag & kStepMask);
+  const auto task = static_cast<std::uint32_t>((tag >> kStepBits) & kTaskMask);
+  const auto job = static_cast<std::uint32_t>(tag >> (kStepBits + kTaskBits));
+  if (step == 0) {
+    flow_left(job, task);
+  } else {
+    step_left(job, task, step - 1);
+  }
+}
+
+void Engine::begin_iteration(std::uint32_t j) {
+  JobRun& job = jobs_[j];
+  const Program& program = *job.program;
+  const workload::IterationDag& dag = *program.dag;
+  job.iteration_start = now_;
+  job.tasks_left = static_cast<std::uint32_t>(dag.tasks.size());
+  job.last_task = kNoTask;
+  job.waiting.resize(dag.tasks.size());
+  for (std::size_t i = 0; i < dag.tasks.size(); ++i) {
+    job.waiting[i] = dag.tasks[i].dependency_count;
+    job.log.blocker[i] = kNoTask;
+  }
+  job.cursor.assign(program.first_in_stream.begin(), program.first_in_stream.end() - 1);
+  job.busy.assign(dag.streams, 0);
+  for (std::uint32_t s = 0; s < dag.streams; ++s) {
+    if (program.first_in_stream[s] < program.first_in_stream[s + 1]) {
+      wake(j, program.stream_tasks[program.first_in_stream[s]], kNoTask);
+    }
+  }
+}
+
+void Engine::drain() {
+  while (!ready_.empty()) {
+    const Ready next = ready_.back();
+    ready_.pop_back();
+    start(next.job, next.task);
+  }
+}
+
+/// Starts a task if its dependencies are done and its stream has reached it and is idle.
+void Engine::wake(std::uint32_t j, std::uint32_t task, std::uint32_t blocker) {
+  JobRun& job = jobs_[j];
+  const Program& program = *job.program;
+  const std::uint32_t stream = program.dag->tasks[task].stream;
+  if (job.waiting[task] != 0 || job.busy[stream] != 0) return;
+  const std::uint32_t position = job.cursor[stream];
+  if (position == program.first_in_stream[stream + 1] || program.stream_tasks[position] != task) {
+    return;
+  }
+  job.busy[stream] = 1;
+  job.log.blocker[task] = blocker;
+  ready_.push_back(Ready{j, task});
+}
+
+void Engine::release_stream(std::uint32_t j, std::uint32_t task) {
+  JobRun& job = jobs_[j];
+  const Program& program = *job.program;
+  const std::uint32_t stream = program.dag->tasks[task].stream;
+  job.busy[stream] = 0;
+  const std::uint32_t position = ++job.cursor[stream];
+  if (position < program.first_in_stream[stream + 1]) {
+    wake(j, program.stream_tasks[position], task);
+  }
+}
+
+void Engine::finish(std::uint32_t j, std::uint32_t task) {
+  JobRun& job = jobs_[j];
+  const Program& program = *job.program;
+  job.log.end[task] = now_;
+  job.last_task = task;
+  for (std::uint32_t d = program.first_dependent[task]; d < program.first_dependent[task + 1];
+       ++d) {
+    const std::uint32_t dependent = program.dependents[d];
+    if (--job.waiting[dependent] == 0) wake(j, dependent, task);
+  }
+  if (--job.tasks_left == 0) {
+    job.iterations.push_back(now_ - job.iteration_start);
+    ended_.push_back(j);
+  }
+}
+
+void Engine::start(std::uint32_t j, std::uint32_t task) {
+  JobRun& job = jobs_[j];
+  const Program& program = *job.program;
+  const Task& what = program.dag->tasks[task];
+  job.log.start[task] = now_;
+  const std::uint32_t activity_id = program.activity_of_task[task];
+  if (activity_id == 0) {
+    const bool instant = what.kind != TaskKind::compute || what.duration == Duration{};
+    if (instant) {
+      release_stream(j, task);
+      finish(j, task);
+    } else {
+      queue_.push(now_ + what.duration, Phase::completion, Event{Event::compute_done, j, task, 0});
+    }
+    return;
+  }
+  const Activity& activity = program.activities[activity_id - 1];
+  if (activity.stepped != 0) {
+    start_stepped(j, task, activity);
+    return;
+  }
+  if (activity.timed) {
+    queue_.push(now_ + activity.alone + activity.tail, Phase::completion,
+                Event{Event::arrived, j, task, 0});
+    return;
+  }
+  job.flows_left[task] = activity.flow_count;
+  for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
+    const BoundFlow& flow = program.flows[activity.first_flow + f];
+    network_.start(now_, network::FlowSpec{flow.size, program.routes[flow.route].links, 1.0,
+                                           tag_of(j, task, 0)});
+  }
+}
+
+void Engine::flow_left(std::uint32_t j, std::uint32_t task) {
+  JobRun& job = jobs_[j];
+  if (--job.flows_left[task] != 0) return;
+  const Program& program = *job.program;
+  const Duration tail = program.activities[program.activity_of_task[task] - 1].tail;
+  const bool is_send = program.dag->tasks[task].kind == TaskKind::send;
+  if (is_send) release_stream(j, task);
+  if (tail > Duration{}) {
+    queue_.push(now_ + tail, Phase::completion, Event{Event::arrived, j, task, 0});
+    return;
+  }
+  if (!is_send) release_stream(j, task);
+  finish(j, task);
+}
+
+void Engine::start_stepped(std::uint32_t j, std::uint32_t task, const Activity& activity) {
+  JobRun& job = jobs_[j];
+  const SteppedCollective& form = job.program->stepped[activity.stepped - 1];
+  std::uint32_t slot = 0;
+  if (job.free_stepping.empty()) {
+    slot = static_cast<std::uint32_t>(job.stepping.size());
+    job.stepping.emplace_back();
+  } else {
+    slot = job.free_stepping.back();
+    job.free_stepping.pop_back();
+  }
+  job.steps_of[task] = slot;
+  auto& waiting = job.stepping[slot].waiting;
+  waiting.resize(form.steps.size());
+  for (std::size_t i = 0; i < form.steps.size(); ++i) {
+    waiting[i] = form.steps[i].dependency_count + (form.steps[i].first_on_channel ? 0U : 1U);
+  }
+  job.flows_left[task] = static_cast<std::uint32_t>(form.steps.size());
+  for (std::uint32_t i = 0; i < form.steps.size(); ++i) {
+    if (form.steps[i].dependency_count == 0 && form.steps[i].first_on_channel) {
+      start_step(j, task, form, i);
+    }
+  }
+}
+
+void Engine::start_step(std::uint32_t j, std::uint32_t task, const SteppedCollective& form,
+                        std::uint32_t step) {
+  const BoundFlow& flow = form.steps[step].flow;
+  network_.start(now_, network::FlowSpec{flow.size, jobs_[j].program->routes[flow.route].links, 1.0,
+                                         tag_of(j, task, step + 1)});
+}
+
+void Engine::step_enabled(std::uint32_t j, std::uint32_t task, std::uint32_t step) {
+  JobRun& job = jobs_[j];
+  const Program& program = *job.program;
+  const Activity& activity = program.activities[program.activity_of_task[task] - 1];
+  if (--job.stepping[job.steps_of[task]].waiting[step] == 0) {
+    start_step(j, task, program.stepped[activity.stepped - 1], step);
+  }
+}
+
+void Engine::step_left(std::uint32_t j, std::uint32_t task, std::uint32_t step) {
+  const Program& program = *jobs_[j].program;
+  const Activity& activity = program.activities[program.activity_of_task[task] - 1];
+  const auto& form = program.stepped[activity.stepped - 1].steps[step];
+  const std::uint32_t next = form.next_on_channel;
+  if (form.latency > Duration{}) {
+    queue_.push(now_ + form.latency, Phase::completion, Event{Event::step_arrived, j, task, step});
+  } else {
+    step_arrived(j, task, step);
+  }
+  if (next != 0) step_enabled(j, task, next - 1);
+}
+
+void Engine::step_arrived(std::uint32_t j, std::uint32_t task, std::uint32_t step) {
+  JobRun& job = jobs_[j];
+  const Program& program = *job.program;
+  const Activity& activity = program.activities[program.activity_of_task[task] - 1];
+  const SteppedCollective& form = program.stepped[activity.stepped - 1];
+  const auto& done = form.steps[step];
+  for (std::uint32_t d = 0; d < done.dependent_count; ++d) {
+    step_enabled(j, task, form.dependents[done.first_dependent + d]);
+  }
+  if (--job.flows_left[task] == 0) {
+    job.free_stepping.push_back(job.steps_of[task]);
+    queue_.push(now_ + activity.tail, Phase::completion, Event{Event::arrived, j, task, 0});
+  }
+}
+
+}  // namespace railyard::training
