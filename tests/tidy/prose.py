@@ -171,7 +171,9 @@ def syntax_complaint(interpreter, text):
     if not shutil.which(interpreter):
         return None
     done = subprocess.run([interpreter, "-n"], input=text.encode(), capture_output=True)
-    return done.stderr.decode("utf-8", "replace").strip().splitlines()[0] if done.returncode else None
+    if done.returncode == 0:
+        return None
+    return done.stderr.decode("utf-8", "replace").strip().splitlines()[0]
 
 
 MAX_KIB = 2048
