@@ -226,10 +226,11 @@ class Simulation {
     return oracle_.steady_state(std::span(&program, 1)).jobs.front().iteration_ticks;
   }
 
-  /// A placement on the fewest leaves is its own reference; others are measured against the
-  /// reference placement on the empty cluster.
+  /// Jobs given in iterations are measured against themselves alone. Of recorded jobs a placement
+  /// on the fewest leaves is its own reference; others are measured against the reference
+  /// placement on the empty cluster.
   double reference_ticks(const JobSpec& spec, const scheduler::Placement& placement, double alone) {
-    if (is_tightest(placement, spec.shape, *settings_.topology)) return alone;
+    if (spec.iterations || is_tightest(placement, spec.shape, *settings_.topology)) return alone;
     const auto key = std::pair(spec.dag.get(), spec.shape.gpus);
     for (const auto& [known, ticks] : references_) {
       if (known == key) return ticks;

@@ -67,7 +67,7 @@ struct JobRecord {
   double iteration_ticks_max = 0;
   double iteration_ticks_p99 = 0;    ///< largest over the epochs
   double alone_ticks = 0;            ///< of this placement, alone
-  double reference_ticks = 0;        ///< alone, on its reference placement
+  double reference_ticks = 0;        ///< alone, on the placement its work is measured by
   training::JobIterations iterations;  ///< of the last epoch
   bool varied = false;               ///< more than one iteration time occurred
 };

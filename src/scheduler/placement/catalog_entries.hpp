@@ -8,6 +8,7 @@ namespace railyard::scheduler {
 using PlacementEntry = config::CatalogEntry<PlacementFactory>;
 [[nodiscard]] PlacementEntry arnold_entry();
 [[nodiscard]] PlacementEntry best_fit_entry();
+[[nodiscard]] PlacementEntry blocks_entry();
 [[nodiscard]] PlacementEntry gpu_packing_entry();
 [[nodiscard]] PlacementEntry random_fit_entry();
 
