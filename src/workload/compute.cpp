@@ -1,4 +1,5 @@
-// Times follow the equations of docs/model.md, "Compute". Every time is a sum of rooflines rounded once to ticks; no libm.
+// Times follow the equations of docs/model.md, "Compute". Every time is a sum of rooflines rounded
+// once to ticks; no libm.
 #include "workload/compute.hpp"
 
 #include <algorithm>
@@ -18,13 +19,15 @@ struct Tile {
 constexpr std::array<Tile, 5> kTiles{
     {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.93}, {128, 64, 0.75}, {64, 64, 0.55}}};
 
-// Unfused attention: batched GEMMs on s × s scores reach half the peak at best, and softmax with dropout reads and writes 9
-// bytes per score forward and 11 backward (2-byte scores, probabilities and outputs, 1-byte masks).
+// Unfused attention: batched GEMMs on s × s scores reach half the peak at best, and softmax with
+// dropout reads and writes 9 bytes per score forward and 11 backward (2-byte scores, probabilities
+// and outputs, 1-byte masks).
 constexpr double kBatchedGemmEfficiency = 0.5;
 constexpr double kScoreBytesForward = 9;
 constexpr double kScoreBytesBackward = 11;
-// Flash attention: backward does 2.5 times the operations (it recomputes the scores) at 0.78 of the forward efficiency
-// (Dao, FlashAttention-2, 2023, figures 4 and 5 report 0.75 to 0.8 of the forward rate).
+// Flash attention: backward does 2.5 times the operations (it recomputes the scores) at 0.78 of the
+// forward efficiency (Dao, FlashAttention-2, 2023, figures 4 and 5 report 0.75 to 0.8 of the
+// forward rate).
 constexpr double kFlashBackwardWork = 2.5;
 constexpr double kFlashBackwardEfficiency = 0.78;
 // Element-wise kernels of a layer: norms, bias-dropout-add, activation, splitting of q, k and v.
@@ -33,7 +36,8 @@ constexpr std::uint32_t kElementwiseKernelsBackward = 18;
 // fp32 cross-entropy over the logits: 26 bytes a logit in both passes together.
 constexpr double kLossBytesForward = 16;
 constexpr double kLossBytesBackward = 10;
-// Adam reads and writes weights, master weights, both moments and gradients: 30 bytes a parameter, a handful of fused kernels.
+// Adam reads and writes weights, master weights, both moments and gradients: 30 bytes a parameter,
+// a handful of fused kernels.
 constexpr double kAdamBytes = 30;
 constexpr std::uint32_t kAdamKernels = 4;
 
@@ -126,9 +130,10 @@ PassTimes layer_times(const TrainingSpec& spec, const GpuSpec& gpu) {
   add_gemm(roofline, shape.tokens, shape.ffn_in, shape.hidden, forward, backward);
   add_gemm(roofline, shape.tokens, shape.hidden, shape.ffn, forward, backward);
   add_attention(spec, roofline, shape, forward, backward);
-  // Element-wise bytes of a GPT layer: forward 22h (norms, bias-dropout-add) + (16h of the activation + 16h of the q, k, v
-  // split)/t, backward 38h + (40h + 22h)/t; the activation's share goes with the width of the feed-forward block (16h = 4 · 4h;
-  // SwiGLU reads two and writes one, and takes no bias), the split's with the width of q, k and v (16h = 16/3 · 3h).
+  // Element-wise bytes of a GPT layer: forward 22h (norms, bias-dropout-add) + (16h of the
+  // activation + 16h of the q, k, v split)/t, backward 38h + (40h + 22h)/t; the activation's share
+  // goes with the width of the feed-forward block (16h = 4 · 4h; SwiGLU reads two and writes one,
+  // and takes no bias), the split's with the width of q, k and v (16h = 16/3 · 3h).
   const auto tokens = static_cast<double>(shape.tokens);
   const auto h = static_cast<double>(shape.hidden);
   const auto f = static_cast<double>(shape.ffn);
@@ -145,7 +150,8 @@ PassTimes embedding_times(const TrainingSpec& spec, const GpuSpec& gpu) {
   const Roofline roofline(gpu);
   const double elements =
       static_cast<double>(spec.micro_batch) * spec.model.sequence * spec.model.hidden;
-  // Forward reads a row of each table and writes the sum; backward reads the gradient and adds to a row of each table.
+  // Forward reads a row of each table and writes the sum; backward reads the gradient and adds to a
+  // row of each table.
   const double tables = spec.model.learned_positions ? 2 : 1;
   return {.forward = from_seconds(roofline.memory(2 * elements * (tables + 1), 2)),
           .backward = from_seconds(roofline.memory(2 * elements * (2 * tables + 1), 2))};

@@ -1,4 +1,5 @@
-// Compute times of one transformer layer and of the model's two ends, per rank, for one micro-batch.
+// Compute times of one transformer layer and of the model's two ends, per rank, for one
+// micro-batch.
 #pragma once
 
 #include "railyard/workload/transformer.hpp"
@@ -15,9 +16,10 @@ class Roofline {
  public:
   explicit Roofline(const GpuSpec& gpu) : gpu_(gpu) {}
 
-  /// Seconds of (m × k)·(k × n) in 2-byte elements. Tiles fill the multiprocessors in waves and the last wave takes as long as a
-  /// full one; of the tile shapes {256×128, 128×256, 128×128, 128×64, 64×64}, which reach {1, 1, 0.93, 0.75, 0.55} of the GEMM
-  /// efficiency, the best is taken. Bounded below by memory traffic.
+  /// Seconds of (m × k)·(k × n) in 2-byte elements. Tiles fill the multiprocessors in waves and the
+  /// last wave takes as long as a full one; of the tile shapes {256×128, 128×256, 128×128, 128×64,
+  /// 64×64}, which reach {1, 1, 0.93, 0.75, 0.55} of the GEMM efficiency, the best is taken.
+  /// Bounded below by memory traffic.
   [[nodiscard]] double gemm(std::int64_t m, std::int64_t n, std::int64_t k) const;
   /// Seconds of `count` kernels that move `bytes` in all.
   [[nodiscard]] double memory(double bytes, std::uint32_t count) const;

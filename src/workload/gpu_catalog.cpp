@@ -1,12 +1,18 @@
-// GPU kinds. Peaks, memory and bandwidth: NVIDIA's data sheets (dense, no sparsity). Efficiencies: micro-benchmarks on single
-// GPUs and the calibration study over three published tables together; none was fitted to a training row.
+// GPU kinds. Peaks, memory and bandwidth: NVIDIA's data sheets (dense, no sparsity). Efficiencies:
+// micro-benchmarks on single GPUs and the calibration study over three published tables together;
+// none was fitted to a training row.
 //
-//   A100   GEMM 0.77: cuBLASLt 4096³ reaches 228 of 312 Tflop/s in five waves of which 4.74 are full, 8192³ 253.7 (Azure
-//          AI-benchmarking-guide, ND A100 v4); the study finds 0.744–0.77 over 760 rows. Memory 0.66: the study's 0.64–0.69 for
-//          element-wise training kernels (a plain copy reaches 0.79). Attention 0.575: FlashAttention-2, 179.5 Tflop/s (Azure).
-//   H100   GEMM 0.62 (study, 0.59–0.63; the best single shape reaches 0.80), memory 0.80 (study 0.72–0.90, copy 0.87),
+//   A100   GEMM 0.77: cuBLASLt 4096³ reaches 228 of 312 Tflop/s in five waves of which 4.74 are
+//     full, 8192³ 253.7 (Azure
+//          AI-benchmarking-guide, ND A100 v4); the study finds 0.744–0.77 over 760 rows. Memory
+//            0.66: the study's 0.64–0.69 for
+//          element-wise training kernels (a plain copy reaches 0.79). Attention 0.575:
+//            FlashAttention-2, 179.5 Tflop/s (Azure).
+//   H100   GEMM 0.62 (study, 0.59–0.63; the best single shape reaches 0.80), memory 0.80 (study
+//     0.72–0.90, copy 0.87),
 //          attention 0.33: FlashAttention-2, 327.9 Tflop/s (Azure ND H100 v5).
-//   H200   as H100, with its own copy bandwidth (4.01 of 4.8 TB/s) scaled as on the H100: 0.77, and 329.3 Tflop/s attention.
+//   H200   as H100, with its own copy bandwidth (4.01 of 4.8 TB/s) scaled as on the H100: 0.77, and
+//     329.3 Tflop/s attention.
 //   V100   no micro-benchmark at hand: the A100's efficiencies, peak in fp16 (it has no bf16).
 // Kernel overhead 3 µs: not fitted, the study's assumption.
 #include <array>

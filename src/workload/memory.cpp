@@ -10,8 +10,9 @@ namespace {
 constexpr std::int64_t kWeightBytes = 2;      // bf16
 constexpr std::int64_t kOptimizerBytes = 12;  // fp32 master weight and two moments
 
-/// Bytes a layer keeps for its backward pass, one micro-batch (Korthikanti et al., Eq. 2, without sequence parallelism; for the
-/// GPT family sbh(10 + 24/t + 5as/(ht))). Flash attention keeps no s × s scores.
+/// Bytes a layer keeps for its backward pass, one micro-batch (Korthikanti et al., Eq. 2, without
+/// sequence parallelism; for the GPT family sbh(10 + 24/t + 5as/(ht))). Flash attention keeps no s
+/// × s scores.
 std::int64_t layer_activations(const TrainingSpec& spec) {
   const ModelSpec& m = spec.model;
   const std::int64_t t = spec.parallelism.tensor;
@@ -34,7 +35,8 @@ MemoryUse stage_memory(const TrainingSpec& spec, std::uint32_t stage) {
   const std::int64_t parameters = stage_parameters_per_rank(spec, stage);
   const std::int64_t layer = layer_activations(spec);
   const std::int64_t layer_input = 2 * tokens * m.hidden;
-  // Full recomputation keeps each layer's input, and one layer's activations while its backward pass runs.
+  // Full recomputation keeps each layer's input, and one layer's activations while its backward
+  // pass runs.
   std::int64_t activations = spec.recompute == Recompute::full
                                  ? in_flight * layers * layer_input + layer
                                  : in_flight * layers * layer;

@@ -8,7 +8,8 @@ namespace railyard::workload {
 
 namespace {
 
-/// The reason why the algorithm cannot do the operation, or empty. Asked of a pair of ranks: no algorithm depends on more.
+/// The reason why the algorithm cannot do the operation, or empty. Asked of a pair of ranks: no
+/// algorithm depends on more.
 std::string refusal_of(const MicroBenchmark& spec) {
   const auto entries = config::descriptions(collective::algorithm_catalog());
   const auto& entry = config::entry_of(collective::algorithm_catalog(), spec.algorithm);

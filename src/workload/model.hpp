@@ -7,8 +7,8 @@
 
 namespace railyard::workload {
 
-/// `sharded` parameters are divided over the tensor ranks, `replicated` ones stand on each (norms, biases added after the
-/// all-reduce, positions).
+/// `sharded` parameters are divided over the tensor ranks, `replicated` ones stand on each (norms,
+/// biases added after the all-reduce, positions).
 struct ParameterCount {
   std::int64_t sharded = 0;
   std::int64_t replicated = 0;

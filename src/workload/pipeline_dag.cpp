@@ -136,7 +136,8 @@ class PipelineBuilder {
     return add(task, dependency);
   }
 
-  /// What arrives is whole on every tensor rank before compute starts. Returns what compute waits for beside its stream.
+  /// What arrives is whole on every tensor rank before compute starts. Returns what compute waits
+  /// for beside its stream.
   std::uint32_t receive(std::uint32_t actor, std::uint32_t send) {
     if (send == kNone || t_ == 1 || !plan_.scatter_sends) return send;
     add_tensor_collective(actor, collective::Operation::all_gather, Cause::pipeline, 1, send);

@@ -9,8 +9,8 @@ namespace railyard::workload {
 
 namespace {
 
-/// Compute times of the parts a stage is made of; a stage is a sum of whole parts, so that any grouping of its layers has the
-/// same duration to the tick.
+/// Compute times of the parts a stage is made of; a stage is a sum of whole parts, so that any
+/// grouping of its layers has the same duration to the tick.
 struct Parts {
   PassTimes layer;  // backward with recomputation where asked
   PassTimes embedding;
@@ -27,8 +27,8 @@ std::uint32_t layers_per_stage(const TrainingSpec& spec) {
   return spec.model.layers / spec.parallelism.pipeline;
 }
 
-/// Backward of a stage in segments: last layer first, layers grouped until their gradients fill a bucket. The head's part
-/// belongs to the first segment, the embedding's to the last.
+/// Backward of a stage in segments: last layer first, layers grouped until their gradients fill a
+/// bucket. The head's part belongs to the first segment, the embedding's to the last.
 std::vector<BackwardSegment> segments_of(const TrainingSpec& spec, const Parts& parts,
                                          std::uint32_t stage) {
   const std::uint32_t t = spec.parallelism.tensor;

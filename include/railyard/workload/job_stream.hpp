@@ -1,5 +1,6 @@
-// Jobs that arrive over time, read from a CSV trace with the columns of the Acme (Kalos) trace: job_id, submit_time_s, num_gpus,
-// duration_s, job_type (optional). The columns num_nodes, gpus_per_node, cpus_per_gpu and mem_per_pod_gb are known and unused.
+// Jobs that arrive over time, read from a CSV trace with the columns of the Acme (Kalos) trace:
+// job_id, submit_time_s, num_gpus, duration_s, job_type (optional). The columns num_nodes,
+// gpus_per_node, cpus_per_gpu and mem_per_pod_gb are known and unused.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ struct TraceJob {
   friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };
 
-/// Jobs by submit time, then by line. `arrival_scale` divides the submit times: 2 doubles the load. Throws ConfigError naming
-/// file and line: missing or unknown columns, negative times, no GPUs, no duration, a name used twice, no jobs at all.
+/// Jobs by submit time, then by line. `arrival_scale` divides the submit times: 2 doubles the load.
+/// Throws ConfigError naming file and line: missing or unknown columns, negative times, no GPUs, no
+/// duration, a name used twice, no jobs at all.
 [[nodiscard]] std::vector<TraceJob> read_job_stream(const std::filesystem::path& path,
                                                     double arrival_scale);
 

@@ -19,8 +19,9 @@ struct MicroBenchmark {
   bool world = false;  ///< collective: one group of all ranks in place of one per local GPU index
 };
 
-/// "collective": one group per local GPU index over all hosts (`gpus_per_host` ranks a host), or one group of all ranks when
-/// `groups` is "world" ("rails" is the default). "p2p": rank i of the first half sends to rank i of the second half, all pairs at once.
+/// "collective": one group per local GPU index over all hosts (`gpus_per_host` ranks a host), or
+/// one group of all ranks when `groups` is "world" ("rails" is the default). "p2p": rank i of the
+/// first half sends to rank i of the second half, all pairs at once.
 [[nodiscard]] MicroBenchmark read_micro_benchmark(const config::Node& node, config::Errors& errors);
 /// Contradictions with the ranks it shall run on, one sentence each; empty when good.
 [[nodiscard]] std::vector<std::string> check_micro_benchmark(const MicroBenchmark& spec,

@@ -1,8 +1,10 @@
-// Recordings: an iteration as a file, with the ticks at which each of its tasks ran, to be replayed and compared.
+// Recordings: an iteration as a file, with the ticks at which each of its tasks ran, to be replayed
+// and compared.
 //
 // The format is Railyard's own, compact JSON; nothing is lost: read(write(r)) == r. Tasks are rows
 //   [kind, cause, operation, stream, actor, peer, group, repeat, bytes, ticks, [dependencies]]
-// and `times` holds [start, end] of each task in ticks since the iteration began (absent when the DAG was not executed).
+// and `times` holds [start, end] of each task in ticks since the iteration began (absent when the
+// DAG was not executed).
 #pragma once
 
 #include <filesystem>

@@ -1,13 +1,17 @@
-// Transformer training: model, GPU and parallelism to an iteration DAG, with memory and compute models.
+// Transformer training: model, GPU and parallelism to an iteration DAG, with memory and compute
+// models.
 //
-// Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC'21
-// (parallelism, 1F1B, FLOPs, scatter/gather); Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
-// Models", MLSys'23 (activation memory). docs/model.md has every equation.
+// Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
+// Megatron-LM", SC'21 (parallelism, 1F1B, FLOPs, scatter/gather); Korthikanti et al., "Reducing
+// Activation Recomputation in Large Transformer Models", MLSys'23 (activation memory).
+// docs/model.md has every equation.
 //
-// Compute is a roofline: each GEMM takes max(flops / (peak · gemm_efficiency), bytes / (bandwidth · memory_efficiency)) with the
-// last wave of tiles as long as a full one, element-wise kernels take their bytes, every kernel costs an overhead on top.
-// Not modelled: the CPU's launch bound (it decides for layers below about 3 ms, small hidden sizes and micro-batches; those
-// come out too fast), sequence parallelism, interleaved stages, optimizer sharding (ZeRO), dropout masks' random numbers.
+// Compute is a roofline: each GEMM takes max(flops / (peak · gemm_efficiency), bytes / (bandwidth ·
+// memory_efficiency)) with the last wave of tiles as long as a full one, element-wise kernels take
+// their bytes, every kernel costs an overhead on top. Not modelled: the CPU's launch bound (it
+// decides for layers below about 3 ms, small hidden sizes and micro-batches; those come out too
+// fast), sequence parallelism, interleaved stages, optimizer sharding (ZeRO), dropout masks' random
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +28,9 @@
 
 namespace railyard::workload {
 
-/// A decoder-only transformer, as a file in workloads/models/. `gated` stands for the Llama family: SwiGLU, RMSNorm, no biases,
-/// no dropout; without it the GPT family: GELU, LayerNorm, biases, dropout.
+/// A decoder-only transformer, as a file in workloads/models/. `gated` stands for the Llama family:
+/// SwiGLU, RMSNorm, no biases, no dropout; without it the GPT family: GELU, LayerNorm, biases,
+/// dropout.
 struct ModelSpec {
   std::string name;
   std::uint32_t layers = 0;
@@ -39,12 +44,14 @@ struct ModelSpec {
   std::uint32_t sequence = 0;
   bool tied_embeddings = true;
   bool learned_positions = true;
-  /// All trainable parameters, exact. GPT family: 12lh²(1 + 13/(12h) + (V+s)/(12lh)) + 2h (SC'21 Eq. 2 and the last norm).
+  /// All trainable parameters, exact. GPT family: 12lh²(1 + 13/(12h) + (V+s)/(12lh)) + 2h (SC'21
+  /// Eq. 2 and the last norm).
   [[nodiscard]] double parameters() const;
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
-/// A GPU kind. Peaks from data sheets, efficiencies from published micro-benchmarks (never fitted to one training row).
+/// A GPU kind. Peaks from data sheets, efficiencies from published micro-benchmarks (never fitted
+/// to one training row).
 struct GpuSpec {
   std::string name;
   FlopRate peak_bf16;
@@ -94,14 +101,16 @@ struct MemoryUse {
   [[nodiscard]] Bytes total() const { return parameters + gradients + optimizer + activations; }
 };
 
-/// Adam in mixed precision, nothing sharded over data replicas: 2 bytes of weights, `gradient_bytes` of gradients and 12 of fp32
-/// master weights and moments per parameter. Activations after Korthikanti et al., §4 (no sequence parallelism), for the
-/// min(p − stage, m) micro-batches that 1F1B keeps in flight; the fullest stage is the one whose sum is the largest.
+/// Adam in mixed precision, nothing sharded over data replicas: 2 bytes of weights,
+/// `gradient_bytes` of gradients and 12 of fp32 master weights and moments per parameter.
+/// Activations after Korthikanti et al., §4 (no sequence parallelism), for the min(p − stage, m)
+/// micro-batches that 1F1B keeps in flight; the fullest stage is the one whose sum is the largest.
 [[nodiscard]] MemoryUse memory_use(const TrainingSpec& spec);
 
-/// Floating-point operations of one iteration over all ranks without recomputation; causal attention counts in full, as in
-/// SC'21. General form 3·B·[l·(2s(h(a+2k)d + adh + (2 or 3)hf) + 4s²ad) + 2shV]; for a = k, ad = h, f = 4h, two matrices it is
-/// 72·B·s·l·h²·(1 + s/(6h) + V/(12lh)), Eq. 3 less its recomputation.
+/// Floating-point operations of one iteration over all ranks without recomputation; causal
+/// attention counts in full, as in SC'21. General form 3·B·[l·(2s(h(a+2k)d + adh + (2 or 3)hf) +
+/// 4s²ad) + 2shV]; for a = k, ad = h, f = 4h, two matrices it is 72·B·s·l·h²·(1 + s/(6h) +
+/// V/(12lh)), Eq. 3 less its recomputation.
 [[nodiscard]] double model_flops(const TrainingSpec& spec);
 
 /// Compute time of one micro-batch on one stage, per rank, without communication.
@@ -113,16 +122,20 @@ struct StageTimes {
 [[nodiscard]] StageTimes stage_times(const TrainingSpec& spec, const GpuSpec& gpu,
                                      std::uint32_t stage);
 
-/// The whole iteration under 1F1B. Checked: the spec has passed `check_training`.
+/// The whole iteration under 1F1B. The spec has passed `check_training` (jobs made by rule, see
+/// trace_job.hpp, need not fit in memory); checked: layers and batch divide.
 [[nodiscard]] IterationDag build_iteration(const TrainingSpec& spec, const GpuSpec& gpu);
 
-/// Contradictions of a spec with itself and with the GPU (layers not divisible by stages, heads by tensor ranks, batch by
-/// replicas, memory that does not fit, naming the bytes). One sentence each; empty when good.
+/// Contradictions of a spec with itself and with the GPU (layers not divisible by stages, heads by
+/// tensor ranks, batch by replicas, memory that does not fit, naming the bytes). One sentence each;
+/// empty when good.
 [[nodiscard]] std::vector<std::string> check_training(const TrainingSpec& spec, const GpuSpec& gpu);
 
-/// Reads {"kind": "transformer", …}. Defaults: kv_heads = heads, head_dim = hidden / heads, ffn = 4 · hidden.
+/// Reads {"kind": "transformer", …}. Defaults: kv_heads = heads, head_dim = hidden / heads, ffn = 4
+/// · hidden.
 [[nodiscard]] ModelSpec read_model(const config::Node& node, config::Errors& errors);
-/// Reads the name of a catalog entry, or an object with the fields of GpuSpec, where "base" names an entry that fills the rest.
+/// Reads the name of a catalog entry, or an object with the fields of GpuSpec, where "base" names
+/// an entry that fills the rest.
 [[nodiscard]] GpuSpec read_gpu(const config::Node& node, config::Errors& errors);
 /// GPU kinds that come with the program; empty name list in the error otherwise.
 [[nodiscard]] std::span<const GpuSpec> gpu_catalog();
