@@ -16,7 +16,7 @@ BANS = [
     (r"(?<![\w.>])(std::)?(exit|_Exit|quick_exit|abort)\s*\(", MODEL,
      r"/main\.cpp$|/core/check\.cpp$",
      "only main ends the process; throw config::ConfigError or use RAILYARD_CHECK"),
-    (r"\busing\s+namespace\b", r"\.hpp$", None,
+    (r"^using\s+namespace\b", r"\.hpp$", None,  # indented, it stays within its function
      "a header leaks it into every user; name what you need"),
     (r"\b(std::|secure_)?getenv\s*\(", MODEL, r"/cli/",
      "a result is no function of the environment; pass an option from cli"),

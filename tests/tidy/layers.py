@@ -23,7 +23,9 @@ MAY_USE = {
     "bridge": " ".join(module for module in MODULES if module != "cli"),
     "cli": " ".join(MODULES),
 }
-OBSERVERS = {"network/observer.hpp", "training/observer.hpp", "cluster/observer.hpp"}
+# What publishers hand to metrics: their observer interfaces, and the plain values those carry.
+OBSERVERS = {"network/observer.hpp", "training/observer.hpp", "cluster/observer.hpp",
+             "training/attribution.hpp"}
 
 # (pattern of the header, modules, only in .cpp files, what to do instead)
 THIRD_PARTY = [

@@ -135,6 +135,7 @@ class Bans(CheckTest):
                            ("src/sweep/a.cpp", "#include <thread>"),
                            ("src/cli/a.cpp", "std::chrono::steady_clock::now();"),
                            ("src/core/a.cpp", "using namespace std::chrono_literals;"),
+                           ("src/core/a.hpp", "inline auto f() {\n  using namespace std;\n}"),
                            ("src/core/a.cpp", '// std::rand() is banned\nauto s = "rand()";'),
                            ("src/core/a.cpp", "operand(1); stream.rand_bits();"),
                            ("src/config/a.cpp", "#include <fstream>"),
