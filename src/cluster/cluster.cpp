@@ -19,7 +19,6 @@ using training::Program;
 struct Running {
   std::uint32_t job = 0;
   std::shared_ptr<const Program> program;   ///< null: one host, recorded; nothing to simulate
-  std::vector<training::LinkDemand> demand;
   double work = 0;                          ///< iterations, or recorded ticks
   double work_left = 0;                     ///< at `since`
   double ticks_per_work = 0;                ///< current pace; 0 until the first epoch
@@ -205,7 +204,6 @@ class Simulation {
     const bool fabric = record.placement->slots.size() > 1;
     if (fabric || spec.iterations) {
       running.program = bind_placement(spec, *record.placement, j);
-      running.demand = training::demand(*running.program, *settings_.topology);
       record.alone_ticks = alone_ticks(running.program);
       record.reference_ticks = reference_ticks(spec, *record.placement, record.alone_ticks);
       running.own_reference = record.reference_ticks;
@@ -280,7 +278,7 @@ class Simulation {
     std::vector<std::uint32_t> on_fabric;
     for (std::uint32_t r = 0; r < running_.size(); ++r) {
       if (running_[r].program) {
-        demands.push_back(&running_[r].demand);
+        demands.push_back(&running_[r].program->demand);
         on_fabric.push_back(r);
       } else if (running_[r].ticks_per_work == 0) {
         set_pace(running_[r], 1.0);

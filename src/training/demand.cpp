@@ -1,8 +1,7 @@
-#include <algorithm>
-#include <map>
-#include <utility>
+#include "demand.hpp"
 
-#include "railyard/training/program.hpp"
+#include <algorithm>
+#include <numeric>
 
 namespace railyard::training {
 namespace {
@@ -20,48 +19,55 @@ LinkId port_of(Iterator first, Iterator last, const topology::Topology& topology
   return port;
 }
 
-/// Sum over the ports on one side of what each can put on a link: its rate × its largest usage.
-class PortSum {
- public:
-  void add(LinkId link, LinkId port, double bytes_per_s) {
-    double& most = most_[{link, port}];
-    most = std::max(most, bytes_per_s);
+/// Sum over the ports of what each can put on a link: its rate × its largest usage of it.
+std::vector<double> sum_over_ports(const Program& program, const topology::Topology& topology,
+                                   const std::vector<LinkId>& port_of_edge) {
+  std::vector<std::uint32_t> order(program.edges.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(port_of_edge[a], a) < std::pair(port_of_edge[b], b);
+  });
+  std::vector<double> sum(topology.links().size(), 0.0);
+  std::vector<double> most(topology.links().size(), 0.0);
+  std::vector<LinkId> touched;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const LinkId port = port_of_edge[order[i]];
+    for (const topology::LinkUse& use : program.routes[program.edges[order[i]].route].links) {
+      double& usage = most[index(use.link)];
+      if (usage == 0.0) touched.push_back(use.link);
+      usage = std::max(usage, use.usage);
+    }
+    if (i + 1 < order.size() && port_of_edge[order[i + 1]] == port) continue;
+    const auto rate = static_cast<double>(topology.link(port).capacity.bytes_per_s());
+    for (const LinkId link : touched) {
+      sum[index(link)] += rate * most[index(link)];
+      most[index(link)] = 0.0;
+    }
+    touched.clear();
   }
-  [[nodiscard]] std::map<LinkId, double> by_link() const {
-    std::map<LinkId, double> sums;
-    for (const auto& [key, bytes_per_s] : most_) sums[key.first] += bytes_per_s;
-    return sums;
-  }
-
- private:
-  std::map<std::pair<LinkId, LinkId>, double> most_;
-};
+  return sum;
+}
 
 }  // namespace
 
-std::vector<LinkDemand> demand(const Program& program, const topology::Topology& topology) {
-  PortSum sources;
-  PortSum destinations;
+void find_demand(Program& program, const topology::Topology& topology) {
+  std::vector<LinkId> out;
+  std::vector<LinkId> in;
   for (const Edge& edge : program.edges) {
     const auto& links = program.routes[edge.route].links;
-    const LinkId out = port_of(links.begin(), links.end(), topology);
-    const LinkId in = port_of(links.rbegin(), links.rend(), topology);
-    const auto rate = [&](LinkId port) {
-      return static_cast<double>(topology.link(port).capacity.bytes_per_s());
-    };
-    for (const topology::LinkUse& use : links) {
-      sources.add(use.link, out, rate(out) * use.usage);
-      destinations.add(use.link, in, rate(in) * use.usage);
-    }
+    out.push_back(port_of(links.begin(), links.end(), topology));
+    in.push_back(port_of(links.rbegin(), links.rend(), topology));
   }
-  const auto by_source = sources.by_link();
-  const auto by_destination = destinations.by_link();
-  std::vector<LinkDemand> result;
-  result.reserve(by_source.size());
-  for (const auto& [link, bytes_per_s] : by_source) {
-    result.push_back(LinkDemand{link, std::min(bytes_per_s, by_destination.at(link))});
+  const std::vector<double> by_source = sum_over_ports(program, topology, out);
+  const std::vector<double> by_destination = sum_over_ports(program, topology, in);
+  std::vector<bool> is_port(topology.links().size(), false);
+  for (const LinkId port : out) is_port[index(port)] = true;
+  for (const LinkId port : in) is_port[index(port)] = true;
+  for (std::uint32_t l = 0; l < by_source.size(); ++l) {
+    if (by_source[l] == 0.0) continue;
+    program.demand.push_back(LinkDemand{static_cast<LinkId>(l),
+                                        std::min(by_source[l], by_destination[l]), is_port[l]});
   }
-  return result;
 }
 
 }  // namespace railyard::training

@@ -24,8 +24,8 @@ std::uint64_t tag_of(std::uint32_t job, std::uint32_t task, std::uint32_t step_p
 }  // namespace
 
 Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
-               const topology::Topology& topology)
-    : network_(topology) {
+               const topology::Topology& topology, bool all_links)
+    : routes_(jobs, topology, !all_links), network_(topology) {
   for (const auto& program : jobs) {
     RAILYARD_CHECK(program->dag->tasks.size() < kTaskMask, "too many tasks in one job");
     JobRun job;
@@ -200,7 +200,7 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
   job.flows_left[task] = activity.flow_count;
   for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
     const BoundFlow& flow = program.flows[activity.first_flow + f];
-    network_.start(now_, network::FlowSpec{flow.size, program.routes[flow.route].links, 1.0,
+    network_.start(now_, network::FlowSpec{flow.size, routes_.links(j, flow.route), 1.0,
                                            tag_of(j, task, 0)});
   }
 }
@@ -248,7 +248,7 @@ void Engine::start_stepped(std::uint32_t j, std::uint32_t task, const Activity& 
 void Engine::start_step(std::uint32_t j, std::uint32_t task, const SteppedCollective& form,
                         std::uint32_t step) {
   const BoundFlow& flow = form.steps[step].flow;
-  network_.start(now_, network::FlowSpec{flow.size, jobs_[j].program->routes[flow.route].links, 1.0,
+  network_.start(now_, network::FlowSpec{flow.size, routes_.links(j, flow.route), 1.0,
                                          tag_of(j, task, step + 1)});
 }
 

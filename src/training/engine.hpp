@@ -15,6 +15,7 @@
 #include "railyard/network/flow_network.hpp"
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/training/program.hpp"
+#include "route_table.hpp"
 
 namespace railyard::training {
 
@@ -52,7 +53,9 @@ struct JobRun {
 
 class Engine {
  public:
-  Engine(std::span<const std::shared_ptr<const Program>> jobs, const topology::Topology& topology);
+  /// `all_links`: the network sees links that cannot matter too, for link statistics.
+  Engine(std::span<const std::shared_ptr<const Program>> jobs, const topology::Topology& topology,
+         bool all_links);
 
   /// Starts the jobs at their offsets and runs until `wanted(job)` iterations of every job are done.
   /// Jobs go on iterating until the last has done so. `on_iteration` is called at the end of each
@@ -111,6 +114,7 @@ class Engine {
   void wake(std::uint32_t j, std::uint32_t task, std::uint32_t blocker);
 
   std::vector<JobRun> jobs_;
+  RouteTable routes_;
   network::FlowNetwork network_;
   EventQueue<Event> queue_;
   std::vector<network::FinishedFlow> finished_;

@@ -57,7 +57,7 @@ EngineCounters counters_of(Engine& engine, std::uint64_t iterations) {
 /// One job alone: until two iterations in a row agree to the tick.
 void run_alone(const std::shared_ptr<const Program>& program, const topology::Topology& topology,
                const RunLimits& limits, bool want_links, EngineResult& result) {
-  Engine engine(std::span(&program, 1), topology);
+  Engine engine(std::span(&program, 1), topology, want_links);
   JobIterations& out = result.jobs.front();
   const Duration offset{};
   TimePoint window_start{};
@@ -98,7 +98,7 @@ void run_together(std::span<const std::shared_ptr<const Program>> jobs,
                   EngineResult& result) {
   std::vector<Duration> alone;
   for (const auto& job : jobs) {
-    Engine engine(std::span(&job, 1), topology);
+    Engine engine(std::span(&job, 1), topology, false);
     const Duration none{};
     engine.run(std::span(&none, 1), [](std::uint32_t) { return false; });
     alone.push_back(engine.job(0).iterations.front());
@@ -106,7 +106,7 @@ void run_together(std::span<const std::shared_ptr<const Program>> jobs,
   }
   std::vector<Sample> samples(jobs.size());
   for (std::uint32_t phase = 0; phase < limits.phases; ++phase) {
-    Engine engine(jobs, topology);
+    Engine engine(jobs, topology, want_links);
     std::vector<Duration> offsets;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       offsets.push_back(phase_offset(j, phase, limits.phases, alone[j]));
@@ -164,7 +164,7 @@ EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>>
 }
 
 TaskTimes run_once(const std::shared_ptr<const Program>& job, const topology::Topology& topology) {
-  Engine engine(std::span(&job, 1), topology);
+  Engine engine(std::span(&job, 1), topology, false);
   const Duration offset{};
   engine.run(std::span(&offset, 1), [](std::uint32_t) { return false; });
   const JobRun& run = engine.job(0);

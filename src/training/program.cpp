@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "demand.hpp"
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/core/digest.hpp"
@@ -37,7 +38,11 @@ class Binder {
  public:
   Binder(Program& program, const topology::Topology& topology, const NetworkSettings& network,
          std::uint64_t label)
-      : program_(program), topology_(topology), network_(network), label_(label) {}
+      : program_(program),
+        topology_(topology),
+        network_(network),
+        label_(label),
+        usage_(topology.links().size(), 0.0) {}
 
   void bind_tasks() {
     const IterationDag& dag = *program_.dag;
@@ -86,15 +91,22 @@ class Binder {
     return static_cast<std::uint32_t>(program_.activities.size());
   }
 
-  void add_usage(const Edge& edge, double share, std::map<LinkId, double>& usage) const {
+  void add_usage(const Edge& edge, double share) {
     for (const LinkUse& use : program_.routes[edge.route].links) {
-      usage[use.link] += use.usage * share;
+      double& sum = usage_[index(use.link)];
+      if (sum == 0.0) touched_.push_back(use.link);
+      sum += use.usage * share;
     }
   }
 
-  std::uint32_t add_route(const std::map<LinkId, double>& usage) {
+  /// A route of the usages added since the last one.
+  std::uint32_t add_route() {
+    std::sort(touched_.begin(), touched_.end());
     BoundRoute route;
-    for (const auto& [link, amount] : usage) route.links.push_back(LinkUse{link, amount});
+    for (const LinkId link : touched_) {
+      route.links.push_back(LinkUse{link, std::exchange(usage_[index(link)], 0.0)});
+    }
+    touched_.clear();
     program_.routes.push_back(std::move(route));
     return static_cast<std::uint32_t>(program_.routes.size() - 1);
   }
@@ -133,9 +145,8 @@ class Binder {
           static_cast<double>(task.size.count());
     }
     if (edges.size() > 1 && !network_.routing->hashes() && alike(edges)) {
-      std::map<LinkId, double> usage;
-      for (const std::uint32_t edge : edges) add_usage(program_.edges[edge], 1.0, usage);
-      program_.flows.push_back(BoundFlow{add_route(usage), task.size});
+      for (const std::uint32_t edge : edges) add_usage(program_.edges[edge], 1.0);
+      program_.flows.push_back(BoundFlow{add_route(), task.size});
     } else {
       for (const std::uint32_t edge : edges) {
         program_.flows.push_back(BoundFlow{program_.edges[edge].route, task.size});
@@ -208,7 +219,6 @@ class Binder {
     for (const auto& edge : form.edges) largest = std::max(largest, edge.size);
     if (largest == Bytes{}) return activity;
 
-    std::map<LinkId, double> usage;
     Duration step{};
     for (const auto& form_edge : form.edges) {
       const Edge edge =
@@ -216,13 +226,13 @@ class Binder {
       step = std::max(step, message_latency(edge, protocol));
       const double share = static_cast<double>(form_edge.size.count()) /
                            static_cast<double>(largest.count());
-      add_usage(edge, share, usage);
+      add_usage(edge, share);
       activity.tier_bytes[static_cast<std::size_t>(edge.tier)] +=
           static_cast<double>(form_edge.size.count()) * repeat;
     }
     const Bytes size(static_cast<std::int64_t>(std::llround(
         static_cast<double>(largest.count()) * (1.0 + form.fill) * repeat)));
-    const std::uint32_t route = add_route(usage);
+    const std::uint32_t route = add_route();
     activity.alone = alone_on(program_.routes[route], size, topology_);
     activity.latency = (network_.protocol.base + step * form.latency_steps) * repeat;
     activity.tail = activity.latency;
@@ -276,6 +286,8 @@ class Binder {
   const NetworkSettings& network_;
   std::uint64_t label_;
   topology::Route scratch_;
+  std::vector<double> usage_;     ///< per link, of the route being put together
+  std::vector<LinkId> touched_;
   std::unordered_map<std::uint64_t, std::uint32_t> edges_;
   std::map<SendKey, std::uint32_t> sends_;
   std::map<CollectiveKey, std::uint32_t> collectives_;
@@ -386,6 +398,7 @@ std::shared_ptr<const Program> bind(std::shared_ptr<const IterationDag> dag,
   link_tasks(*program);
   Binder(*program, topology, network, mix64(label)).bind_tasks();
   mark_timed(*program, topology);
+  find_demand(*program, topology);
   return program;
 }
 

@@ -85,6 +85,14 @@ struct Edge {
   topology::Tier tier = topology::Tier::nvlink;
 };
 
+/// The most a program can ask of a link: a port (NIC, NVLink) sends and receives at most at its own
+/// rate, so the ports whose flows cross a link bound its load.
+struct LinkDemand {
+  LinkId link{};
+  double bytes_per_s = 0;
+  bool port = false;  ///< the tightest link of an end point of some edge
+};
+
 /// Immutable once built; shared by runs and threads.
 struct Program {
   std::shared_ptr<const workload::IterationDag> dag;
@@ -92,6 +100,7 @@ struct Program {
   std::vector<GpuId> gpu_of_rank;
   std::vector<BoundRoute> routes;
   std::vector<Edge> edges;  ///< every connection used, in order of first use
+  std::vector<LinkDemand> demand;  ///< of the links it uses, ascending
   std::vector<BoundFlow> flows;
   std::vector<SteppedCollective> stepped;
   std::vector<Activity> activities;
@@ -110,14 +119,5 @@ struct Program {
                                                   const topology::Topology& topology,
                                                   const NetworkSettings& network,
                                                   std::uint64_t label);
-
-/// The most a program can ask of a link: a port (NIC, NVLink) sends and receives at most at its own
-/// rate, so the ports whose flows cross a link bound its load. Sparse, ascending by link.
-struct LinkDemand {
-  LinkId link{};
-  double bytes_per_s = 0;
-};
-[[nodiscard]] std::vector<LinkDemand> demand(const Program& program,
-                                             const topology::Topology& topology);
 
 }  // namespace railyard::training

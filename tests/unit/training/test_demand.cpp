@@ -21,7 +21,7 @@ TEST_CASE("a job asks the uplinks of a leaf for what its NICs can send") {
   const auto program =
       bind(dag, gpus, topology, test::free_of_latency(topology, "spray"), 0);
   double up = 0;
-  for (const LinkDemand& entry : demand(*program, topology)) {
+  for (const LinkDemand& entry : program->demand) {
     const topology::Link& link = topology.link(entry.link);
     if (link.tier == topology::Tier::minipod && topology.kind(link.from) == topology::NodeKind::leaf) {
       up += entry.bytes_per_s;
