@@ -24,6 +24,7 @@ inline topology::Topology build_fabric(const std::string& json) {
 /// links 400 Gb/s, no latency anywhere: every duration is a size over a rate.
 inline std::string plain_clos(const std::string& hosts_per_minipod, int leaf_oversubscription = 1,
                               int minipod_oversubscription = 1) {
+  const bool has_core = hosts_per_minipod.find(',') != std::string::npos;
   return fmt::format(
       R"({{"builder": "clos", "gpu": "A100-80", "gpus_per_host": 8,
           "nvlink": {{"bandwidth": "300GB/s", "latency": "0ns"}},
@@ -31,8 +32,9 @@ inline std::string plain_clos(const std::string& hosts_per_minipod, int leaf_ove
           "nic": {{"bandwidth": "100Gbps", "latency": "0ns", "per_host": 8}},
           "hosts_per_minipod": {}, "hosts_per_leaf": 8,
           "switch_link": {{"bandwidth": "400Gbps", "latency": "0ns"}},
-          "oversubscription": {{"leaf": {}, "minipod": {}}}}})",
-      hosts_per_minipod, leaf_oversubscription, minipod_oversubscription);
+          "oversubscription": {{"leaf": {}{}}}}})",
+      hosts_per_minipod, leaf_oversubscription,
+      has_core ? fmt::format(R"(, "minipod": {})", minipod_oversubscription) : std::string());
 }
 
 inline std::shared_ptr<const topology::Routing> make_routing(const topology::Topology& topology,
