@@ -18,11 +18,11 @@ using training::Program;
 /// A running job between two events.
 struct Running {
   std::uint32_t job = 0;
-  std::shared_ptr<const Program> program;   ///< null: one host, recorded; nothing to simulate
-  double work = 0;                          ///< iterations, or recorded ticks
-  double work_left = 0;                     ///< at `since`
-  double ticks_per_work = 0;                ///< current pace; 0 until the first epoch
-  double own_reference = 0;                 ///< ticks of one iteration that count as pace 1
+  std::shared_ptr<const Program> program;  ///< null: one host, recorded; nothing to simulate
+  double work = 0;                         ///< iterations, or recorded ticks
+  double work_left = 0;                    ///< at `since`
+  double ticks_per_work = 0;               ///< current pace; 0 until the first epoch
+  double own_reference = 0;                ///< ticks of one iteration that count as pace 1
   TimePoint since{};
   std::uint64_t finish_event = 0;
   bool finish_pending = false;
@@ -116,8 +116,8 @@ class Simulation {
     const topology::Topology& topology = *settings_.topology;
     std::uint64_t largest = 0;
     for (std::uint32_t m = 0; m < topology.minipod_count(); ++m) {
-      largest = std::max<std::uint64_t>(largest,
-                                        inventory_.free_host_count(static_cast<MinipodId>(m)));
+      largest =
+          std::max<std::uint64_t>(largest, inventory_.free_host_count(static_cast<MinipodId>(m)));
     }
     largest *= topology.hosts().front().gpus;
     return 1.0 - static_cast<double>(largest) / static_cast<double>(free);
@@ -142,14 +142,13 @@ class Simulation {
   }
 
   void arrive(std::uint32_t j) {
-    if (jobs_[j].shape.gpus > settings_.topology->gpu_count() -
-                                  static_cast<std::uint64_t>(outcome_.background_gpus)) {
+    if (jobs_[j].shape.gpus >
+        settings_.topology->gpu_count() - static_cast<std::uint64_t>(outcome_.background_gpus)) {
       outcome_.jobs[j].status = JobStatus::rejected;
       ++rejected_;
       return;
     }
-    waiting_.push_back(
-        scheduler::QueuedJob{static_cast<JobId>(j), now_, jobs_[j].shape.gpus});
+    waiting_.push_back(scheduler::QueuedJob{static_cast<JobId>(j), now_, jobs_[j].shape.gpus});
     request_decision();
   }
 
@@ -233,8 +232,8 @@ class Simulation {
     for (const auto& [known, ticks] : references_) {
       if (known == key) return ticks;
     }
-    const double ticks = alone_ticks(
-        bind_placement(spec, reference_placement(spec.shape, *settings_.topology), 0));
+    const double ticks =
+        alone_ticks(bind_placement(spec, reference_placement(spec.shape, *settings_.topology), 0));
     references_.emplace_back(key, ticks);
     return ticks;
   }
@@ -263,9 +262,8 @@ class Simulation {
       running.work_left = std::max(0.0, running.work_left - span / running.ticks_per_work);
       JobRecord& record = outcome_.jobs[running.job];
       record.iteration_ticks_mean += span * record.iterations.iteration_ticks;
-      const double iterations = record.iterations.iteration_ticks > 0
-                                    ? span / record.iterations.iteration_ticks
-                                    : 0.0;
+      const double iterations =
+          record.iterations.iteration_ticks > 0 ? span / record.iterations.iteration_ticks : 0.0;
       outcome_.busy_gpu_ticks += iterations * record.iterations.busy_gpu_ticks;
     }
     running.since = now_;
@@ -300,8 +298,7 @@ class Simulation {
   void apply(Running& running, const training::JobIterations& steady) {
     JobRecord& record = outcome_.jobs[running.job];
     const double ticks = steady.iteration_ticks;
-    const double pace =
-        jobs_[running.job].iterations ? ticks : ticks / running.own_reference;
+    const double pace = jobs_[running.job].iterations ? ticks : ticks / running.own_reference;
     if (running.ticks_per_work == pace) return;
     advance(running);
     if (running.ticks_per_work > 0) record.varied = true;
@@ -337,7 +334,8 @@ class Simulation {
       if (span > 0) record.iteration_ticks_mean /= span;
     }
     outcome_.end = now_;
-    if (fragmentation_span_ > 0) outcome_.fragmentation = fragmentation_ticks_ / fragmentation_span_;
+    if (fragmentation_span_ > 0)
+      outcome_.fragmentation = fragmentation_ticks_ / fragmentation_span_;
     outcome_.engine = oracle_.counters();
     outcome_.memo_hits = oracle_.hits();
     if (rejected_ > 0) {
@@ -370,7 +368,8 @@ class Simulation {
   EventQueue<Event> queue_;
   std::vector<scheduler::QueuedJob> waiting_;
   std::vector<Running> running_;
-  std::vector<std::pair<std::pair<const workload::IterationDag*, std::uint32_t>, double>> references_;
+  std::vector<std::pair<std::pair<const workload::IterationDag*, std::uint32_t>, double>>
+      references_;
   Outcome outcome_;
   TimePoint now_{};
   std::uint64_t allocated_gpus_ = 0;

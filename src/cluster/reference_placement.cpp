@@ -57,12 +57,13 @@ scheduler::Placement reference_placement(const scheduler::GangShape& shape,
     for (const HostId host : leaf.hosts) {
       if (wanted == 0) return placement;
       const std::uint32_t gpus = std::min(topology.host(host).gpus, wanted);
-      placement.slots.push_back(
-          scheduler::HostSlot{host, gpus == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << gpus) - 1});
+      placement.slots.push_back(scheduler::HostSlot{
+          host, gpus == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << gpus) - 1});
       wanted -= gpus;
     }
   }
-  RAILYARD_CHECK(wanted == 0, "a job of {} GPUs is larger than the cluster; it must be refused before",
+  RAILYARD_CHECK(wanted == 0,
+                 "a job of {} GPUs is larger than the cluster; it must be refused before",
                  shape.gpus);
   return placement;
 }

@@ -39,17 +39,16 @@ workload::TrainingSpec read_training(Reader& job, const Node& model) {
   spec.global_batch = static_cast<std::uint32_t>(
       job.required<std::int64_t>("global_batch", Range<std::int64_t>{1, kRanksMax}));
   spec.micro_batch = positive(job, "micro_batch", 1);
-  spec.recompute = static_cast<workload::Recompute>(
-      job.optional_choice("recompute", {"none", "full"}, 0));
+  spec.recompute =
+      static_cast<workload::Recompute>(job.optional_choice("recompute", {"none", "full"}, 0));
   spec.flash_attention = job.optional_choice("attention", {"flash", "unfused"}, 0) == 0;
   spec.gradient_bytes = job.optional_choice("gradients", {"bf16", "fp32"}, 0) == 0 ? 2 : 4;
   spec.scatter_sends = job.optional<bool>("scatter_sends", true);
   spec.gradient_bucket = job.optional<Bytes>("gradient_bucket", spec.gradient_bucket);
   if (const auto algorithm = job.child("all_reduce")) {
-    spec.all_reduce =
-        config::decode_choice(*algorithm, job.errors(), "collective algorithm",
-                              config::descriptions(collective::algorithm_catalog()))
-            .name;
+    spec.all_reduce = config::decode_choice(*algorithm, job.errors(), "collective algorithm",
+                                            config::descriptions(collective::algorithm_catalog()))
+                          .name;
   }
   return spec;
 }
@@ -61,17 +60,19 @@ void read_transformer(Reader& job, const Node& model, std::uint32_t gpus, World&
   out.shape = scheduler::GangShape{gpus, tensor, pipeline, data};
   if (!job.errors().empty()) return;
   if (spec.parallelism.ranks() != gpus) {
-    job.fail("parallelism", fmt::format("tensor {} × pipeline {} × data {} is {} GPUs, not the {} of "
-                                        "\"gpus\"",
-                                        tensor, pipeline, data,
-                                        static_cast<std::uint64_t>(tensor) * pipeline * data, gpus));
+    job.fail("parallelism",
+             fmt::format("tensor {} × pipeline {} × data {} is {} GPUs, not the {} of "
+                         "\"gpus\"",
+                         tensor, pipeline, data,
+                         static_cast<std::uint64_t>(tensor) * pipeline * data, gpus));
     return;
   }
   for (const std::string& problem : workload::check_training(spec, *world.gpu)) {
     job.fail("parallelism", problem);
   }
   if (!job.errors().empty()) return;
-  out.dag = std::make_shared<const workload::IterationDag>(workload::build_iteration(spec, *world.gpu));
+  out.dag =
+      std::make_shared<const workload::IterationDag>(workload::build_iteration(spec, *world.gpu));
 }
 
 void read_inline_job(const Node& node, Errors& errors, World& world, std::set<std::string>& names) {
@@ -84,14 +85,14 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
   const auto gpus = static_cast<std::uint32_t>(
       job.required<std::int64_t>("gpus", Range<std::int64_t>{1, kRanksMax}));
   spec.submitted = TimePoint(job.optional<Duration>("arrival", Duration{}));
-  spec.iterations = job.optional<std::int64_t>(
-      "iterations", 1, Range<std::int64_t>{1, std::int64_t{1} << 40U});
+  spec.iterations =
+      job.optional<std::int64_t>("iterations", 1, Range<std::int64_t>{1, std::int64_t{1} << 40U});
   const std::size_t busy = world.background.size() * world.topology.hosts().front().gpus;
   if (gpus > world.topology.gpu_count() - busy) {
-    job.fail("gpus", fmt::format("the job needs {} GPUs; the cluster has {}{}", gpus,
-                                 world.topology.gpu_count(),
-                                 busy > 0 ? fmt::format(", of which {} are occupied", busy)
-                                          : std::string()));
+    job.fail(
+        "gpus",
+        fmt::format("the job needs {} GPUs; the cluster has {}{}", gpus, world.topology.gpu_count(),
+                    busy > 0 ? fmt::format(", of which {} are occupied", busy) : std::string()));
   }
   const auto given = job.required_child("workload");
   const Node workload = given ? config::resolve(*given, errors) : Node{};
@@ -120,8 +121,7 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
 }
 
 void read_trace(Reader& scenario, World& world) {
-  const double scale =
-      scenario.optional<double>("arrival_scale", 1.0, Range<double>{1e-6, 1e6});
+  const double scale = scenario.optional<double>("arrival_scale", 1.0, Range<double>{1e-6, 1e6});
   const auto path = scenario.maybe<std::filesystem::path>("job_trace");
   if (!path) {
     if (scenario.has("arrival_scale") && !scenario.has("job_trace")) {
@@ -130,11 +130,13 @@ void read_trace(Reader& scenario, World& world) {
     return;
   }
   if (!std::filesystem::exists(*path)) {
-    scenario.fail("job_trace", fmt::format("no such file: {} (paths are relative to the file they stand in)",
-                                           path->generic_string()));
+    scenario.fail("job_trace",
+                  fmt::format("no such file: {} (paths are relative to the file they stand in)",
+                              path->generic_string()));
     return;
   }
-  std::map<std::uint32_t, std::pair<scheduler::GangShape, std::shared_ptr<const workload::IterationDag>>>
+  std::map<std::uint32_t,
+           std::pair<scheduler::GangShape, std::shared_ptr<const workload::IterationDag>>>
       kinds;
   for (workload::TraceJob& record : workload::read_job_stream(*path, scale)) {
     auto& kind = kinds[record.gpus];
@@ -142,8 +144,8 @@ void read_trace(Reader& scenario, World& world) {
       const workload::TrainingSpec spec = workload::training_of(record.gpus);
       const auto& [tensor, pipeline, data] = spec.parallelism;
       kind.first = scheduler::GangShape{record.gpus, tensor, pipeline, data};
-      kind.second =
-          std::make_shared<const workload::IterationDag>(workload::build_iteration(spec, *world.gpu));
+      kind.second = std::make_shared<const workload::IterationDag>(
+          workload::build_iteration(spec, *world.gpu));
     }
     cluster::JobSpec job;
     job.name = std::move(record.name);
@@ -170,7 +172,8 @@ void read_jobs(Reader& scenario, World& world) {
   }
   read_trace(scenario, world);
   if (!scenario.has("jobs") && !scenario.has("job_trace")) {
-    scenario.errors().add(scenario.node(), "the scenario has no work: give \"jobs\" or \"job_trace\"");
+    scenario.errors().add(scenario.node(),
+                          "the scenario has no work: give \"jobs\" or \"job_trace\"");
   } else if (world.jobs.empty() && scenario.errors().empty()) {
     scenario.errors().add(scenario.node(), "the scenario has no jobs");
   }

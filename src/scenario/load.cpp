@@ -79,9 +79,10 @@ PolicySpec read_policy(const std::string& name, const Node& node, Errors& errors
   if (const auto child = reader.child("collectives")) {
     Reader collectives(*child, errors);
     if (const auto algorithm = collectives.child("all_reduce")) {
-      policy.all_reduce = config::decode_choice(*algorithm, errors, "collective algorithm",
-                                                config::descriptions(collective::algorithm_catalog()))
-                              .name;
+      policy.all_reduce =
+          config::decode_choice(*algorithm, errors, "collective algorithm",
+                                config::descriptions(collective::algorithm_catalog()))
+              .name;
     }
     collectives.finish();
   }
@@ -124,9 +125,10 @@ void read_policies(Reader& scenario, World& world) {
   const auto found = std::find(names.begin(), names.end(), *baseline);
   if (found == names.end()) {
     const std::string_view near = config::nearest(*baseline, names);
-    scenario.fail("baseline", fmt::format("no policy set is called \"{}\"{}", *baseline,
-                                          near.empty() ? std::string()
-                                                       : fmt::format("; did you mean \"{}\"?", near)));
+    scenario.fail(
+        "baseline",
+        fmt::format("no policy set is called \"{}\"{}", *baseline,
+                    near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near)));
     return;
   }
   world.baseline = static_cast<std::size_t>(found - names.begin());
@@ -145,11 +147,10 @@ void read_topology(Reader& scenario, World& world) {
     std::vector<std::string_view> names;
     for (const workload::GpuSpec& gpu : workload::gpu_catalog()) names.push_back(gpu.name);
     const std::string_view near = config::nearest(world.topology.gpu_kind(), names);
-    scenario.errors().add(
-        node.find("gpu").value_or(node),
-        fmt::format("unknown GPU kind \"{}\"; {}", world.topology.gpu_kind(),
-                    near.empty() ? std::string("`railyard list gpus` shows them")
-                                 : fmt::format("did you mean \"{}\"?", near)));
+    scenario.errors().add(node.find("gpu").value_or(node),
+                          fmt::format("unknown GPU kind \"{}\"; {}", world.topology.gpu_kind(),
+                                      near.empty() ? std::string("`railyard list gpus` shows them")
+                                                   : fmt::format("did you mean \"{}\"?", near)));
   }
 }
 

@@ -17,7 +17,9 @@ using metrics::Metrics;
 
 constexpr std::size_t kLinksShown = 20;
 
-double seconds(double ticks) { return ticks / static_cast<double>(kTicksPerSecond); }
+double seconds(double ticks) {
+  return ticks / static_cast<double>(kTicksPerSecond);
+}
 
 bool ran(const JobRecord& record) {
   return record.status == JobStatus::running || record.status == JobStatus::finished;
@@ -25,10 +27,14 @@ bool ran(const JobRecord& record) {
 
 std::string_view status_name(JobStatus status) {
   switch (status) {
-    case JobStatus::queued: return "queued";
-    case JobStatus::running: return "running";
-    case JobStatus::finished: return "finished";
-    case JobStatus::rejected: return "rejected";
+    case JobStatus::queued:
+      return "queued";
+    case JobStatus::running:
+      return "running";
+    case JobStatus::finished:
+      return "finished";
+    case JobStatus::rejected:
+      return "rejected";
   }
   return "";
 }
@@ -72,9 +78,9 @@ metrics::JobResult job_result(const JobSpec& spec, const JobRecord& record) {
 struct Totals {
   double tokens = 0;
   double model_flops = 0;
-  double flops_possible = 0;        ///< peak × GPU time of jobs with model FLOPs
-  double iterations = 0;            ///< of inline jobs
-  double iteration_ticks = 0;       ///< of inline jobs, summed over iterations
+  double flops_possible = 0;   ///< peak × GPU time of jobs with model FLOPs
+  double iterations = 0;       ///< of inline jobs
+  double iteration_ticks = 0;  ///< of inline jobs, summed over iterations
   double p99_ticks = 0;
   bool varied = false;
   double tier_bytes[topology::kTiers] = {};
@@ -101,8 +107,8 @@ void add_inline(Totals& sum, const World& world, const JobSpec& spec, const JobR
   }
   sum.iterations += record.work_done;
   sum.iteration_ticks += record.work_done * record.iteration_ticks_mean;
-  sum.varied = sum.varied || record.varied ||
-               record.iteration_ticks_max > record.iteration_ticks_min;
+  sum.varied =
+      sum.varied || record.varied || record.iteration_ticks_max > record.iteration_ticks_min;
   sum.p99_ticks = std::max(sum.p99_ticks, record.iteration_ticks_p99);
 }
 
@@ -154,7 +160,8 @@ void set_traffic(const Totals& sum, Metrics& out) {
   const auto share = [&](topology::Tier tier) {
     return sum.tier_bytes[static_cast<std::size_t>(tier)] / all;
   };
-  out.set(Metric::traffic_share_nvlink, share(topology::Tier::nvlink) + share(topology::Tier::host));
+  out.set(Metric::traffic_share_nvlink,
+          share(topology::Tier::nvlink) + share(topology::Tier::host));
   out.set(Metric::traffic_share_leaf, share(topology::Tier::leaf));
   out.set(Metric::traffic_share_minipod, share(topology::Tier::minipod));
   out.set(Metric::traffic_share_core, share(topology::Tier::core));
@@ -182,7 +189,8 @@ void set_links(const World& world, const cluster::Outcome& outcome, metrics::Pol
     if (a.first.binding_share != b.first.binding_share) {
       return a.first.binding_share > b.first.binding_share;
     }
-    if (a.first.utilization != b.first.utilization) return a.first.utilization > b.first.utilization;
+    if (a.first.utilization != b.first.utilization)
+      return a.first.utilization > b.first.utilization;
     return a.second < b.second;
   });
   if (hottest.size() > kLinksShown) hottest.resize(kLinksShown);
@@ -220,8 +228,8 @@ void add_warnings(const World& world, const cluster::Outcome& outcome, metrics::
   if (trace_jobs == 0) return;
   const std::size_t peak = peak_concurrency(outcome);
   out.warnings.push_back(fmt::format(
-      "at most {} of {} trace jobs ran at once; in {} epochs jobs shared a link that can bind{}", peak,
-      trace_jobs, outcome.contended_epochs,
+      "at most {} of {} trace jobs ran at once; in {} epochs jobs shared a link that can bind{}",
+      peak, trace_jobs, outcome.contended_epochs,
       peak <= 3 ? ": placement can hardly matter at this load, raise \"arrival_scale\"" : ""));
 }
 
@@ -268,7 +276,8 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
                                     const cluster::Outcome& outcome) {
   metrics::PolicyResult out;
   out.name = policy.name;
-  out.placement = fmt::format("{} ({})", policy.placement.name, policy.placement.parameters.canonical());
+  out.placement =
+      fmt::format("{} ({})", policy.placement.name, policy.placement.parameters.canonical());
   const Totals sum = totals_of(world, placement, jobs, outcome);
   Metrics& m = out.metrics;
   if (sum.tokens > 0) {
@@ -301,9 +310,9 @@ void fill_common_job_metrics(metrics::RunResult& result) {
   const std::size_t jobs = result.policies.front().jobs.size();
   std::vector<std::size_t> common;
   for (std::size_t j = 0; j < jobs; ++j) {
-    const bool everywhere =
-        std::all_of(result.policies.begin(), result.policies.end(),
-                    [&](const metrics::PolicyResult& policy) { return policy.jobs[j].finish_s.has_value(); });
+    const bool everywhere = std::all_of(
+        result.policies.begin(), result.policies.end(),
+        [&](const metrics::PolicyResult& policy) { return policy.jobs[j].finish_s.has_value(); });
     if (everywhere) common.push_back(j);
   }
   for (metrics::PolicyResult& policy : result.policies) {

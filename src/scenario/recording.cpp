@@ -21,8 +21,8 @@ std::vector<GpuId> placed_ranks(const World& world, std::size_t policy_index) {
   const auto placed = placement->place(world.jobs.front().shape, inventory,
                                        RngStreams(world.seed).stream("placement", 0));
   if (!placed) {
-    throw config::ConfigError(fmt::format("policy set \"{}\" finds no place for job \"{}\"", policy.name,
-                                          world.jobs.front().name));
+    throw config::ConfigError(fmt::format("policy set \"{}\" finds no place for job \"{}\"",
+                                          policy.name, world.jobs.front().name));
   }
   return scheduler::gpu_of_rank(*placed, world.jobs.front().shape, world.topology);
 }
@@ -42,10 +42,9 @@ std::vector<workload::TaskTimes> times_of(const std::shared_ptr<const training::
 workload::Recording record(const Spec& spec, std::size_t policy) {
   const World& world = spec.world();
   workload::Recording recording;
-  recording.description =
-      fmt::format("recorded by railyard {} from scenario {}, policy set {}, job {}",
-                  metrics::version(), world.name, world.policies[policy].name,
-                  world.jobs.front().name);
+  recording.description = fmt::format(
+      "recorded by railyard {} from scenario {}, policy set {}, job {}", metrics::version(),
+      world.name, world.policies[policy].name, world.jobs.front().name);
   const std::vector<GpuId> gpus = placed_ranks(world, policy);
   std::vector<std::size_t> numbers;
   for (const GpuId gpu : gpus) numbers.push_back(index(gpu));

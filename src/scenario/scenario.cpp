@@ -28,7 +28,8 @@ class ProgressObserver final : public cluster::Observer {
 std::vector<cluster::JobSpec> jobs_under(const World& world, const PolicySpec& policy) {
   std::vector<cluster::JobSpec> jobs = world.jobs;
   if (!policy.all_reduce) return jobs;
-  std::vector<std::pair<const workload::IterationDag*, std::shared_ptr<const workload::IterationDag>>>
+  std::vector<
+      std::pair<const workload::IterationDag*, std::shared_ptr<const workload::IterationDag>>>
       changed;
   for (cluster::JobSpec& job : jobs) {
     const auto found = std::find_if(changed.begin(), changed.end(), [&](const auto& entry) {
@@ -49,9 +50,15 @@ std::vector<cluster::JobSpec> jobs_under(const World& world, const PolicySpec& p
 }  // namespace
 
 Spec::Spec(std::shared_ptr<const World> world) : world_(std::move(world)) {}
-const std::string& Spec::name() const { return world_->name; }
-std::uint64_t Spec::seed() const { return world_->seed; }
-std::size_t Spec::baseline() const { return world_->baseline; }
+const std::string& Spec::name() const {
+  return world_->name;
+}
+std::uint64_t Spec::seed() const {
+  return world_->seed;
+}
+std::size_t Spec::baseline() const {
+  return world_->baseline;
+}
 
 std::vector<std::string> Spec::policy_names() const {
   std::vector<std::string> names;
@@ -70,9 +77,10 @@ std::vector<std::string> Spec::summary() const {
                               world.background.size()));
   for (std::size_t j = 0; j < std::min<std::size_t>(world.jobs.size(), 5); ++j) {
     const cluster::JobSpec& job = world.jobs[j];
-    lines.push_back(fmt::format("  {}: {} GPUs, tensor {} pipeline {} data {}, {} tasks an iteration",
-                                job.name, job.shape.gpus, job.shape.tensor, job.shape.pipeline,
-                                job.shape.data, job.dag->tasks.size()));
+    lines.push_back(
+        fmt::format("  {}: {} GPUs, tensor {} pipeline {} data {}, {} tasks an iteration", job.name,
+                    job.shape.gpus, job.shape.tensor, job.shape.pipeline, job.shape.data,
+                    job.dag->tasks.size()));
   }
   if (world.jobs.size() > 5) lines.push_back(fmt::format("  and {} more", world.jobs.size() - 5));
   for (const PolicySpec& policy : world.policies) {
@@ -83,8 +91,8 @@ std::vector<std::string> Spec::summary() const {
   return lines;
 }
 
-metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index, metrics::RunFacts& facts,
-                                 Progress* progress) {
+metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
+                                 metrics::RunFacts& facts, Progress* progress) {
   const World& world = spec.world();
   RAILYARD_CHECK(policy_index < world.policies.size(), "policy set {} of {}", policy_index,
                  world.policies.size());
@@ -104,8 +112,8 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index, met
   settings.horizon = world.horizon;
   settings.background = world.background;
   settings.streams = RngStreams(world.seed);
-  settings.want_links = std::find(world.from_trace.begin(), world.from_trace.end(), false) !=
-                        world.from_trace.end();
+  settings.want_links =
+      std::find(world.from_trace.begin(), world.from_trace.end(), false) != world.from_trace.end();
   const std::vector<cluster::JobSpec> jobs = jobs_under(world, policy);
   ProgressObserver observer(progress);
   const cluster::Outcome outcome = cluster::simulate(jobs, settings, &observer);

@@ -65,8 +65,8 @@ void find_demand(Program& program, const topology::Topology& topology) {
   for (const LinkId port : in) is_port[index(port)] = true;
   for (std::uint32_t l = 0; l < by_source.size(); ++l) {
     if (by_source[l] == 0.0) continue;
-    program.demand.push_back(LinkDemand{static_cast<LinkId>(l),
-                                        std::min(by_source[l], by_destination[l]), is_port[l]});
+    program.demand.push_back(
+        LinkDemand{static_cast<LinkId>(l), std::min(by_source[l], by_destination[l]), is_port[l]});
   }
 }
 

@@ -200,8 +200,8 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
   job.flows_left[task] = activity.flow_count;
   for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
     const BoundFlow& flow = program.flows[activity.first_flow + f];
-    network_.start(now_, network::FlowSpec{flow.size, routes_.links(j, flow.route), 1.0,
-                                           tag_of(j, task, 0)});
+    network_.start(
+        now_, network::FlowSpec{flow.size, routes_.links(j, flow.route), 1.0, tag_of(j, task, 0)});
   }
 }
 

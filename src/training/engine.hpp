@@ -24,26 +24,26 @@ inline constexpr std::uint32_t kNoTask = ~std::uint32_t{0};
 /// What one iteration of one job has done, task by task.
 struct TaskLog {
   std::vector<TimePoint> start;
-  std::vector<TimePoint> end;            ///< when dependents may go on
-  std::vector<std::uint32_t> blocker;    ///< the task whose end (or departure) let this one start
+  std::vector<TimePoint> end;          ///< when dependents may go on
+  std::vector<std::uint32_t> blocker;  ///< the task whose end (or departure) let this one start
 };
 
 /// One job: its program and the state of its current iteration.
 struct JobRun {
   const Program* program = nullptr;
   TaskLog log;
-  std::vector<std::uint32_t> waiting;      ///< per task: dependencies not done
-  std::vector<std::uint32_t> flows_left;   ///< per task: flows, or steps of a stepped collective
-  std::vector<std::uint32_t> cursor;       ///< per stream: position in stream_tasks
-  std::vector<std::uint8_t> busy;          ///< per stream
-  std::vector<std::uint32_t> steps_of;     ///< per task: 1 + index into `stepping` while running
+  std::vector<std::uint32_t> waiting;     ///< per task: dependencies not done
+  std::vector<std::uint32_t> flows_left;  ///< per task: flows, or steps of a stepped collective
+  std::vector<std::uint32_t> cursor;      ///< per stream: position in stream_tasks
+  std::vector<std::uint8_t> busy;         ///< per stream
+  std::vector<std::uint32_t> steps_of;    ///< per task: 1 + index into `stepping` while running
   struct Stepping {
-    std::vector<std::uint32_t> waiting;    ///< per step: arrivals, + 1 unless first on its channel
+    std::vector<std::uint32_t> waiting;  ///< per step: arrivals, + 1 unless first on its channel
   };
   std::vector<Stepping> stepping;
   std::vector<std::uint32_t> free_stepping;
   std::uint32_t tasks_left = 0;
-  std::uint32_t last_task = kNoTask;       ///< the one that ended last
+  std::uint32_t last_task = kNoTask;  ///< the one that ended last
   TimePoint iteration_start{};
   std::vector<Duration> iterations;
 };
@@ -57,9 +57,8 @@ class Engine {
   Engine(std::span<const std::shared_ptr<const Program>> jobs, const topology::Topology& topology,
          bool all_links);
 
-  /// Starts the jobs at their offsets and runs until `wanted(job)` iterations of every job are done.
-  /// Jobs go on iterating until the last has done so. `on_iteration` is called at the end of each
-  /// iteration, before the next starts; false stops the run.
+  /// Starts the jobs at their offsets and lets them iterate. `on_iteration(job)` is called at the
+  /// end of each iteration, before the next starts; false ends the run.
   template <typename OnIteration>
   void run(std::span<const Duration> offsets, OnIteration on_iteration) {
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {

@@ -25,7 +25,8 @@ std::array<double, topology::kTiers> tier_bytes(const Program& program) {
   std::array<double, topology::kTiers> sums{};
   for (const std::uint32_t id : program.activity_of_task) {
     if (id == 0) continue;
-    for (std::size_t t = 0; t < sums.size(); ++t) sums[t] += program.activities[id - 1].tier_bytes[t];
+    for (std::size_t t = 0; t < sums.size(); ++t)
+      sums[t] += program.activities[id - 1].tier_bytes[t];
   }
   return sums;
 }
@@ -71,7 +72,8 @@ void run_alone(const std::shared_ptr<const Program>& program, const topology::To
     return true;
   });
   const auto& done = engine.job(0).iterations;
-  RAILYARD_CHECK(!done.empty(), "the DAG never ends: a dependency waits for something that never runs");
+  RAILYARD_CHECK(!done.empty(),
+                 "the DAG never ends: a dependency waits for something that never runs");
   out.attribution = critical_path(engine.job(0));
   Sample sample;
   sample.add(done.back());
@@ -86,7 +88,8 @@ void run_alone(const std::shared_ptr<const Program>& program, const topology::To
   result.counters += counters_of(engine, done.size());
 }
 
-/// Offset of job j in phase p of `phases`: stratified over its own iteration, other strides per job.
+/// Offset of job j in phase p of `phases`: stratified over its own iteration, other strides per
+/// job.
 Duration phase_offset(std::size_t j, std::uint32_t phase, std::uint32_t phases, Duration alone) {
   if (j == 0) return Duration{};
   const auto stratum = static_cast<std::int64_t>((phase * (2 * j - 1)) % phases);

@@ -59,8 +59,8 @@ class Binder {
 
  private:
   using SendKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;
-  using CollectiveKey =
-      std::tuple<std::uint32_t, int, int, std::int64_t, std::uint32_t>;  // group, op, cause, size, n
+  using CollectiveKey = std::tuple<std::uint32_t, int, int, std::int64_t,
+                                   std::uint32_t>;  // group, op, cause, size, n
 
   [[nodiscard]] GpuId gpu(Rank rank) const { return program_.gpu_of_rank[index(rank)]; }
 
@@ -119,8 +119,8 @@ class Binder {
       const auto& links = program_.routes[program_.edges[edge].route].links;
       return std::equal(links.begin(), links.end(), first.begin(), first.end(),
                         [&](const LinkUse& a, const LinkUse& b) {
-                          return a.usage == b.usage && topology_.link(a.link).capacity ==
-                                                           topology_.link(b.link).capacity;
+                          return a.usage == b.usage &&
+                                 topology_.link(a.link).capacity == topology_.link(b.link).capacity;
                         });
     });
   }
@@ -137,10 +137,9 @@ class Binder {
       edges.push_back(edge_of(from[i], to[i]));
       const Edge edge = program_.edges[edges.back()];
       activity.latency = std::max(
-          activity.latency,
-          network_.protocol.base + message_latency(edge, network_.protocol.ring));
-      activity.alone = std::max(
-          activity.alone, alone_on(program_.routes[edge.route], task.size, topology_));
+          activity.latency, network_.protocol.base + message_latency(edge, network_.protocol.ring));
+      activity.alone =
+          std::max(activity.alone, alone_on(program_.routes[edge.route], task.size, topology_));
       activity.tier_bytes[static_cast<std::size_t>(edge.tier)] +=
           static_cast<double>(task.size.count());
     }
@@ -153,8 +152,7 @@ class Binder {
       }
     }
     activity.tail = activity.latency;
-    activity.flow_count =
-        static_cast<std::uint32_t>(program_.flows.size()) - activity.first_flow;
+    activity.flow_count = static_cast<std::uint32_t>(program_.flows.size()) - activity.first_flow;
     return sends_[key] = finish_activity(activity);
   }
 
@@ -192,16 +190,15 @@ class Binder {
         task.cause == Cause::data ? program_.dag->all_reduce_algorithm : std::string("ring");
     const collective::Algorithm& chosen = algorithm(name);
     if (const std::string refusal = chosen.refusal(request, shape); !refusal.empty()) {
-      throw config::ConfigError(fmt::format("collective algorithm \"{}\" cannot run this {} over {} ranks: {}",
-                                            name, collective::name(task.operation),
-                                            group.size(), refusal));
+      throw config::ConfigError(
+          fmt::format("collective algorithm \"{}\" cannot run this {} over {} ranks: {}", name,
+                      collective::name(task.operation), group.size(), refusal));
     }
     const collective::TransferLatency& protocol =
         name == "double_binary_tree" ? network_.protocol.tree : network_.protocol.ring;
     Activity activity =
         coupled_activity(chosen.coupled(request, shape), group, task.repeat, protocol);
-    if (network_.execution == Execution::stepped && task.cause == Cause::data &&
-        task.repeat == 1) {
+    if (network_.execution == Execution::stepped && task.cause == Cause::data && task.repeat == 1) {
       bind_steps(chosen.schedule(request, shape), group, protocol);
       activity.flow_count = 0;
       activity.tail = network_.protocol.base;
@@ -224,14 +221,14 @@ class Binder {
       const Edge edge =
           program_.edges[edge_of(group[form_edge.source], group[form_edge.destination])];
       step = std::max(step, message_latency(edge, protocol));
-      const double share = static_cast<double>(form_edge.size.count()) /
-                           static_cast<double>(largest.count());
+      const double share =
+          static_cast<double>(form_edge.size.count()) / static_cast<double>(largest.count());
       add_usage(edge, share);
       activity.tier_bytes[static_cast<std::size_t>(edge.tier)] +=
           static_cast<double>(form_edge.size.count()) * repeat;
     }
-    const Bytes size(static_cast<std::int64_t>(std::llround(
-        static_cast<double>(largest.count()) * (1.0 + form.fill) * repeat)));
+    const Bytes size(static_cast<std::int64_t>(
+        std::llround(static_cast<double>(largest.count()) * (1.0 + form.fill) * repeat)));
     const std::uint32_t route = add_route();
     activity.alone = alone_on(program_.routes[route], size, topology_);
     activity.latency = (network_.protocol.base + step * form.latency_steps) * repeat;
@@ -286,7 +283,7 @@ class Binder {
   const NetworkSettings& network_;
   std::uint64_t label_;
   topology::Route scratch_;
-  std::vector<double> usage_;     ///< per link, of the route being put together
+  std::vector<double> usage_;  ///< per link, of the route being put together
   std::vector<LinkId> touched_;
   std::unordered_map<std::uint64_t, std::uint32_t> edges_;
   std::map<SendKey, std::uint32_t> sends_;

@@ -53,7 +53,8 @@ class Reduction {
     }
     for (const auto& job : jobs_) {
       for (const LinkDemand& entry : job->demand) {
-        const auto capacity = static_cast<double>(topology_.link(entry.link).capacity.bytes_per_s());
+        const auto capacity =
+            static_cast<double>(topology_.link(entry.link).capacity.bytes_per_s());
         if (entry.port || total[index(entry.link)] > capacity) keep_[index(entry.link)] = true;
       }
     }
@@ -110,7 +111,7 @@ RouteTable::RouteTable(std::span<const std::shared_ptr<const Program>> jobs,
       for (const topology::LinkUse& use : jobs[j]->routes[r].links) {
         if (reduction.keeps(use.link)) pool_.push_back(use);
       }
-        RAILYARD_CHECK(pool_.size() > first[j].back(), "a route lost all of its links");
+      RAILYARD_CHECK(pool_.size() > first[j].back(), "a route lost all of its links");
     }
     first[j].push_back(static_cast<std::uint32_t>(pool_.size()));
   }

@@ -61,25 +61,25 @@ struct JobRecord {
   TimePoint finished{};
   std::optional<scheduler::Placement> placement;
   scheduler::Spread spread;
-  double work_done = 0;              ///< iterations, or ticks of the recorded duration
-  double iteration_ticks_mean = 0;   ///< time-weighted over the run; 0 before it ran
+  double work_done = 0;             ///< iterations, or ticks of the recorded duration
+  double iteration_ticks_mean = 0;  ///< time-weighted over the run; 0 before it ran
   double iteration_ticks_min = 0;
   double iteration_ticks_max = 0;
-  double iteration_ticks_p99 = 0;    ///< largest over the epochs
-  double alone_ticks = 0;            ///< of this placement, alone
-  double reference_ticks = 0;        ///< alone, on the placement its work is measured by
+  double iteration_ticks_p99 = 0;      ///< largest over the epochs
+  double alone_ticks = 0;              ///< of this placement, alone
+  double reference_ticks = 0;          ///< alone, on the placement its work is measured by
   training::JobIterations iterations;  ///< of the last epoch
-  bool varied = false;               ///< more than one iteration time occurred
+  bool varied = false;                 ///< more than one iteration time occurred
 };
 
 struct Outcome {
-  std::vector<JobRecord> jobs;       ///< as given
-  TimePoint end{};                   ///< last finish, or the horizon
+  std::vector<JobRecord> jobs;  ///< as given
+  TimePoint end{};              ///< last finish, or the horizon
   TimePoint first_start{};
-  double allocated_gpu_ticks = 0;    ///< by jobs, summed over GPUs
+  double allocated_gpu_ticks = 0;  ///< by jobs, summed over GPUs
   double background_gpus = 0;
-  double busy_gpu_ticks = 0;         ///< computing
-  double fragmentation = 0;          ///< time-weighted mean, see scheduler of docs/model.md
+  double busy_gpu_ticks = 0;           ///< computing
+  double fragmentation = 0;            ///< time-weighted mean, see scheduler of docs/model.md
   std::uint64_t contended_epochs = 0;  ///< component-epochs of more than one job
   std::uint64_t memo_hits = 0;
   std::uint64_t events = 0;

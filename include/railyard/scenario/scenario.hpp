@@ -1,8 +1,11 @@
-// The composition root: a scenario file to a validated Spec, to a world, to a result. The only place that knows everybody.
+// The composition root: a scenario file to a validated Spec, to a world, to a result. The only
+// place that knows everybody.
 //
-//   auto document = config::Document::parse_file(path);         // --set changes are applied to the document
-//   scenario::Spec spec = scenario::load(document, name);       // all errors of the file at once (ConfigError)
-//   for each policy: metrics::PolicyResult r = scenario::run_policy(spec, i, facts, progress);   // independent: threads allowed
+// auto document = config::Document::parse_file(path); // --set changes are applied to the document
+// scenario::Spec spec = scenario::load(document, name); // all errors of the file at once
+// (ConfigError)
+// for each policy: metrics::PolicyResult r = scenario::run_policy(spec, i, facts, progress); //
+// independent: threads allowed
 //   metrics::RunResult result = scenario::assemble(spec, results);
 //
 // Runs are functions of (spec, seed, version): policies may run in any order or in parallel.
@@ -37,7 +40,8 @@ class Spec {
   std::shared_ptr<const World> world_;
 };
 
-/// Decodes, builds and cross-checks everything; simulates nothing. Throws ConfigError with all errors.
+/// Decodes, builds and cross-checks everything; simulates nothing. Throws ConfigError with all
+/// errors.
 [[nodiscard]] Spec load(const config::Document& document, const std::string& name,
                         std::optional<std::uint64_t> seed = std::nullopt);
 
@@ -45,15 +49,19 @@ class Spec {
 class Progress {
  public:
   virtual ~Progress() = default;
-  virtual void update(double simulated_s, std::size_t jobs_done, std::size_t jobs, std::uint64_t events) = 0;
+  virtual void update(double simulated_s, std::size_t jobs_done, std::size_t jobs,
+                      std::uint64_t events) = 0;
   /// True: stop as soon as possible (interrupt).
   [[nodiscard]] virtual bool stop() { return false; }
 };
 
-[[nodiscard]] metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy, metrics::RunFacts& facts,
+[[nodiscard]] metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy,
+                                               metrics::RunFacts& facts,
                                                Progress* progress = nullptr);
-/// Orders policies as in the scenario, computes metrics over the jobs finished under every policy, and the digest.
-[[nodiscard]] metrics::RunResult assemble(const Spec& spec, std::vector<metrics::PolicyResult> policies);
+/// Orders policies as in the scenario, computes metrics over the jobs finished under every policy,
+/// and the digest.
+[[nodiscard]] metrics::RunResult assemble(const Spec& spec,
+                                          std::vector<metrics::PolicyResult> policies);
 
 /// One iteration of the first job under a policy, as the scenario starts: its DAG, where its ranks
 /// sit, and start and end tick of every task (`trace record`).

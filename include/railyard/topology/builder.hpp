@@ -1,7 +1,9 @@
-// Builders make a Topology from a JSON description: {"builder": "clos", …} (path or inline object in a scenario).
+// Builders make a Topology from a JSON description: {"builder": "clos", …} (path or inline object
+// in a scenario).
 //
-// Families: `topology_catalog` lists the builders (clos, fat_tree, rail_optimized, graph) with their parameters.
-// A description that contradicts itself is refused with the place of the contradiction.
+// Families: `topology_catalog` lists the builders (clos, fat_tree, rail_optimized, graph) with
+// their parameters. A description that contradicts itself is refused with the place of the
+// contradiction.
 #pragma once
 
 #include <span>
@@ -14,7 +16,8 @@
 
 namespace railyard::topology {
 
-/// Builds the topology described by `node`. Errors are recorded; then an empty topology is returned.
+/// Builds the topology described by `node`. Errors are recorded; then an empty topology is
+/// returned.
 [[nodiscard]] Topology build(const config::Node& node, config::Errors& errors);
 
 /// `list topologies`: name, one-line summary and the JSON keys a builder reads.

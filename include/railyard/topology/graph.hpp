@@ -1,9 +1,11 @@
-// The fabric: GPUs, NVLink islands, NICs and switch tiers as a directed graph, frozen after building.
+// The fabric: GPUs, NVLink islands, NICs and switch tiers as a directed graph, frozen after
+// building.
 //
-// A host holds GPUs (joined by an NVLink island) and NICs (joined to GPUs by PCIe). Hosts hang on leaves; leaves belong to
-// minipods (also called pods or scalable units); minipods are joined by the core. A cable is two directed links.
-// Invariants: GPUs of a host are consecutive, hosts are in order; links are grouped by their source node (CSR); names are
-// unique. Not modelled here: load, time, ranks and jobs.
+// A host holds GPUs (joined by an NVLink island) and NICs (joined to GPUs by PCIe). Hosts hang on
+// leaves; leaves belong to minipods (also called pods or scalable units); minipods are joined by
+// the core. A cable is two directed links. Invariants: GPUs of a host are consecutive, hosts are
+// in order; links are grouped by their source node (CSR); names are unique. Not modelled here:
+// load, time, ranks and jobs.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +46,7 @@ struct Link {
 struct Host {
   GpuId first_gpu{};
   std::uint32_t gpus = 0;
-  LeafId leaf{};        ///< of its first NIC; on rail-optimised fabrics all hosts of a scalable unit share the value
+  LeafId leaf{};  ///< of its first NIC; rail-optimised: one a scalable unit
   MinipodId minipod{};
 };
 
@@ -69,7 +71,9 @@ class Topology {
   [[nodiscard]] std::string link_name(LinkId id) const;
   /// Links that leave a node: ids first … first + count − 1.
   [[nodiscard]] std::span<const Link> out_links(NodeId node) const;
-  [[nodiscard]] LinkId first_out_link(NodeId node) const { return static_cast<LinkId>(first_out_[index(node)]); }
+  [[nodiscard]] LinkId first_out_link(NodeId node) const {
+    return static_cast<LinkId>(first_out_[index(node)]);
+  }
 
   [[nodiscard]] std::span<const Host> hosts() const { return hosts_; }
   [[nodiscard]] const Host& host(HostId id) const { return hosts_[index(id)]; }
@@ -82,7 +86,9 @@ class Topology {
   [[nodiscard]] std::size_t leaf_count() const { return leaf_names_.size(); }
   [[nodiscard]] std::size_t minipod_count() const { return minipod_names_.size(); }
   [[nodiscard]] const std::string& leaf_name(LeafId id) const { return leaf_names_[index(id)]; }
-  [[nodiscard]] const std::string& minipod_name(MinipodId id) const { return minipod_names_[index(id)]; }
+  [[nodiscard]] const std::string& minipod_name(MinipodId id) const {
+    return minipod_names_[index(id)];
+  }
   /// Name of the GPU kind ("A100-80"), a key of workload's GPU catalog.
   [[nodiscard]] const std::string& gpu_kind() const { return gpu_kind_; }
   /// Which builder or reader made it ("clos", "fat_tree", …).
@@ -99,8 +105,8 @@ class Topology {
   std::vector<NodeId> gpu_nodes_;
   std::vector<HostId> host_of_gpu_;
   std::vector<NodeId> nic_of_gpu_;
-  /// Hosts of regular fabrics are equal blocks of nodes (GPUs, island, NICs), whose names are derived; node_names_ holds the
-  /// names of the nodes from first_named_node_ on.
+  /// Hosts of regular fabrics are equal blocks of nodes (GPUs, island, NICs), whose names are
+  /// derived; node_names_ holds the names of the nodes from first_named_node_ on.
   std::uint32_t first_named_node_ = 0;
   std::uint32_t nodes_per_host_ = 0;
   std::vector<std::string> node_names_;

@@ -1,12 +1,16 @@
 // Which links a flow between two GPUs takes.
 //
-// Two layers. A PathFinder knows the fabric: the equal-cost shortest up-down paths between two GPUs, in closed form for the
-// regular fabrics (no all-pairs tables), by Boost.Graph for arbitrary ones. A Routing is the policy that chooses among them:
+// Two layers. A PathFinder knows the fabric: the equal-cost shortest up-down paths between two
+// GPUs, in closed form for the regular fabrics (no all-pairs tables), by Boost.Graph for arbitrary
+// ones. A Routing is the policy that chooses among them:
 //   shortest  the first of the equal paths, always
-//   static    destination modulo the number of choices at each switch (D-mod-k, as InfiniBand subnet managers do)
-//   ecmp      a seeded hash of the connection's 5-tuple at each switch; `queue_pairs` split a connection evenly
+// static destination modulo the number of choices at each switch (D-mod-k, as InfiniBand subnet
+// managers do)
+// ecmp a seeded hash of the connection's 5-tuple at each switch; `queue_pairs` split a connection
+// evenly
 //   spray     evenly over all equal paths (per-packet spraying as a fluid)
-// A pure function of its arguments: the same connection always takes the same path, so iterations repeat.
+// A pure function of its arguments: the same connection always takes the same path, so iterations
+// repeat.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +42,8 @@ struct Route {
   }
 };
 
-/// Chooses one of `count` equal next hops at a switch. Called in order of travel; `hop` counts choices from 0.
+/// Chooses one of `count` equal next hops at a switch. Called in order of travel; `hop` counts
+/// choices from 0.
 class HopChooser {
  public:
   virtual ~HopChooser() = default;
@@ -52,10 +57,12 @@ class HopChooser {
 class PathFinder {
  public:
   virtual ~PathFinder() = default;
-  /// Appends the links from one GPU to another; `chooser` decides wherever equal next hops exist. Two GPUs of one host use
-  /// the NVLink island. source != destination.
-  virtual void path(GpuId source, GpuId destination, HopChooser& chooser, std::vector<LinkId>& out) const = 0;
-  /// Appends every link of every equal path with the share of the traffic that an even split at each switch sends over it.
+  /// Appends the links from one GPU to another; `chooser` decides wherever equal next hops exist.
+  /// Two GPUs of one host use the NVLink island. source != destination.
+  virtual void path(GpuId source, GpuId destination, HopChooser& chooser,
+                    std::vector<LinkId>& out) const = 0;
+  /// Appends every link of every equal path with the share of the traffic that an even split at
+  /// each switch sends over it.
   virtual void spread(GpuId source, GpuId destination, std::vector<LinkUse>& out) const = 0;
   /// Number of distinct equal-cost paths.
   [[nodiscard]] virtual std::uint64_t path_count(GpuId source, GpuId destination) const = 0;

@@ -22,8 +22,8 @@
 namespace railyard::training {
 
 struct RunLimits {
-  std::uint32_t iterations_max = 8;        ///< alone: give up looking for two equal ones after so many
-  std::uint32_t phases = 4;                ///< together: stratified start phases
+  std::uint32_t iterations_max = 8;  ///< alone: give up looking for two equal ones after so many
+  std::uint32_t phases = 4;          ///< together: stratified start phases
   std::uint32_t iterations_together = 20;  ///< together: at least so many of every job, per phase
 };
 
@@ -31,9 +31,9 @@ struct JobIterations {
   double iteration_ticks = 0;  ///< mean
   Duration shortest{};
   Duration longest{};
-  Duration p99{};  ///< by nearest rank
-  bool periodic = false;    ///< two in a row agreed to the tick
-  Attribution attribution;  ///< of the last full iteration
+  Duration p99{};             ///< by nearest rank
+  bool periodic = false;      ///< two in a row agreed to the tick
+  Attribution attribution;    ///< of the last full iteration
   double busy_gpu_ticks = 0;  ///< computing time summed over the GPUs, one iteration
   std::array<double, topology::kTiers> tier_bytes{};  ///< of one iteration
 };

@@ -56,9 +56,9 @@ struct Activity {
   std::uint32_t flow_count = 0;
   bool timed = false;         ///< its links are its stream's own: takes `alone`, without flows
   std::uint32_t stepped = 0;  ///< 1 + index into Program::stepped; 0: not stepped
-  Duration latency{};  ///< fixed costs in all
-  Duration tail{};     ///< of them after the last byte has left (or the last step has arrived)
-  Duration alone{};           ///< transfer time on an idle network, without latency
+  Duration latency{};         ///< fixed costs in all
+  Duration tail{};   ///< of them after the last byte has left (or the last step has arrived)
+  Duration alone{};  ///< transfer time on an idle network, without latency
   std::array<double, topology::kTiers> tier_bytes{};  ///< by the highest tier of each edge's route
 };
 
@@ -70,7 +70,8 @@ struct SteppedCollective {
     std::uint32_t dependency_count = 0;  ///< arrivals it waits for
     std::uint32_t first_dependent = 0;
     std::uint32_t dependent_count = 0;
-    std::uint32_t next_on_channel = 0;  ///< 1 + the transfer behind it on (source, channel); 0: none
+    std::uint32_t next_on_channel =
+        0;  ///< 1 + the transfer behind it on (source, channel); 0: none
     bool first_on_channel = true;
   };
   std::vector<Step> steps;
@@ -99,12 +100,13 @@ struct Program {
   std::uint64_t dag_digest = 0;  ///< of the DAG's content: equal for jobs of one kind
   std::vector<GpuId> gpu_of_rank;
   std::vector<BoundRoute> routes;
-  std::vector<Edge> edges;  ///< every connection used, in order of first use
+  std::vector<Edge> edges;         ///< every connection used, in order of first use
   std::vector<LinkDemand> demand;  ///< of the links it uses, ascending
   std::vector<BoundFlow> flows;
   std::vector<SteppedCollective> stepped;
   std::vector<Activity> activities;
-  std::vector<std::uint32_t> activity_of_task;  ///< 1 + index; 0: compute, barrier or nothing to send
+  std::vector<std::uint32_t>
+      activity_of_task;  ///< 1 + index; 0: compute, barrier or nothing to send
   // Reverse dependencies and stream order, CSR.
   std::vector<std::uint32_t> first_dependent;
   std::vector<std::uint32_t> dependents;

@@ -17,7 +17,8 @@ class Blocks final : public PlacementPolicy {
 
   std::optional<Placement> place(const GangShape& shape, const Inventory& view,
                                  Rng /*rng*/) const override {
-    if (shares_host(shape, view)) return place_in_order(shape, view, FreeOrder::most_first, rank_order_);
+    if (shares_host(shape, view))
+      return place_in_order(shape, view, FreeOrder::most_first, rank_order_);
     const std::vector<MinipodId> order = minipods_by_free_hosts(view, FreeOrder::most_first);
     const std::size_t blocks = std::min<std::size_t>(minipods_, hosts_wanted(shape, view));
     if (order.size() < blocks) return std::nullopt;
@@ -41,8 +42,9 @@ class Blocks final : public PlacementPolicy {
 };
 
 std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
-  return std::make_unique<Blocks>(static_cast<std::size_t>(parameters.get<std::int64_t>("minipods")),
-                                  rank_order_of(parameters));
+  return std::make_unique<Blocks>(
+      static_cast<std::size_t>(parameters.get<std::int64_t>("minipods")),
+      rank_order_of(parameters));
 }
 
 }  // namespace

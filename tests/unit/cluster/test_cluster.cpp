@@ -14,10 +14,11 @@ namespace {
 struct Bench {
   explicit Bench(const std::string& fabric, const std::string& placement_name = "gpu_packing")
       : topology(test::build_fabric(fabric)),
-        placement(config::entry_of(scheduler::placement_catalog(), placement_name)
-                      .create(config::default_choice(
-                                  placement_name, config::descriptions(scheduler::placement_catalog()))
-                                  .parameters)),
+        placement(
+            config::entry_of(scheduler::placement_catalog(), placement_name)
+                .create(config::default_choice(placement_name,
+                                               config::descriptions(scheduler::placement_catalog()))
+                            .parameters)),
         queue(config::entry_of(scheduler::queue_catalog(), "fifo").create({})) {
     settings.topology = &topology;
     settings.network = test::free_of_latency(topology, "spray");
@@ -95,7 +96,8 @@ TEST_CASE("a decision's latency is charged in simulated time") {
 // Two minipods of two hosts, 2:1 to the core: a minipod's two hosts (16 NICs, 200 GB/s) share 100
 // GB/s up. `blocks` puts host 0 of each job in minipod 0 and host 1 in minipod 1, so every send
 // crosses: 8 NICs (100 GB/s) fit alone, 16 get half. Both jobs always send, so 20 ms an iteration.
-TEST_CASE("jobs that share full core links advance at the contended pace and recover when one ends") {
+TEST_CASE(
+    "jobs that share full core links advance at the contended pace and recover when one ends") {
   Bench bench(test::plain_clos("[2, 2]", 1, 2), "blocks");
   std::vector<JobSpec> jobs{sender("short", 16, 0s), sender("long", 16, 0s)};
   jobs[0].iterations = 100;

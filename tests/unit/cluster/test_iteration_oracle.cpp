@@ -17,9 +17,9 @@ std::shared_ptr<const training::Program> sends(const topology::Topology& topolog
   micro.size = size;
   std::vector<GpuId> gpus;
   for (std::uint32_t g = 0; g < 16; ++g) gpus.push_back(static_cast<GpuId>(first_gpu + g));
-  return training::bind(std::make_shared<const workload::IterationDag>(
-                            workload::build_micro_benchmark(micro, 16, 8)),
-                        gpus, topology, network, 0);
+  return training::bind(
+      std::make_shared<const workload::IterationDag>(workload::build_micro_benchmark(micro, 16, 8)),
+      gpus, topology, network, 0);
 }
 
 }  // namespace

@@ -60,9 +60,8 @@ TEST_CASE("eight sends over eight NICs take as long as one") {
   workload::MicroBenchmark micro;
   micro.point_to_point = true;
   micro.size = Bytes(125'000'000);
-  const auto program =
-      bind(shared(workload::build_micro_benchmark(micro, 16, 8)), first_gpus(16), topology,
-           free_of_latency(topology, "spray"), 0);
+  const auto program = bind(shared(workload::build_micro_benchmark(micro, 16, 8)), first_gpus(16),
+                            topology, free_of_latency(topology, "spray"), 0);
   CHECK(iteration_of(program, topology) == Duration(1'000'000'000));
 }
 
@@ -90,8 +89,8 @@ TEST_CASE("a stepped ring all-reduce takes its closed form") {
     NetworkSettings network = free_of_latency(topology, "spray");
     network.protocol.ring.network = Duration(1'400'000);
     network.execution = Execution::stepped;
-    const auto program = bind(shared(one_all_reduce(n, size)), one_gpu_a_host(topology, n),
-                              topology, network, 0);
+    const auto program =
+        bind(shared(one_all_reduce(n, size)), one_gpu_a_host(topology, n), topology, network, 0);
     const double chunk = static_cast<double>(size.count()) / n;
     const double expected = 2.0 * (n - 1) * (1'400'000.0 + chunk / 12.5e9 * kTicksPerSecond);
     const auto measured = static_cast<double>(iteration_of(program, topology).count());
@@ -114,7 +113,8 @@ TEST_CASE("stepped and coupled all-reduce agree within two per cent") {
                                   one_gpu_a_host(topology, n), topology, network, 0);
         time[static_cast<int>(execution)] = iteration_of(program, topology);
       }
-      const double ratio = static_cast<double>(time[1].count()) / static_cast<double>(time[0].count());
+      const double ratio =
+          static_cast<double>(time[1].count()) / static_cast<double>(time[0].count());
       CHECK(std::abs(ratio - 1.0) < 0.02);
     }
   }
@@ -150,9 +150,12 @@ std::shared_ptr<const workload::IterationDag> small_dag() {
 
 // Definition of the attribution: a partition of the critical path, so it sums to the tick; and no
 // stage computes less than its own work, so the iteration is at least the busiest GPU's computing.
-TEST_CASE("the attribution of an iteration sums to it and the iteration is no shorter than any GPU's work") {
+TEST_CASE(
+    "the attribution of an iteration sums to it and the iteration is no shorter than any GPU's "
+    "work") {
   const auto topology = build_fabric(plain_clos("[4, 4]", 1, 4));
-  const auto program = bind(small_dag(), first_gpus(64), topology, free_of_latency(topology, "ecmp"), 0);
+  const auto program =
+      bind(small_dag(), first_gpus(64), topology, free_of_latency(topology, "ecmp"), 0);
   const auto result = run_to_steady_state(std::span(&program, 1), topology, RunLimits{}, true);
   const JobIterations& job = result.jobs.front();
   CHECK(job.attribution.total() == job.shortest);
@@ -182,7 +185,8 @@ TEST_CASE("leaving out links that cannot matter changes no tick") {
 // equal the bytes counted by tier for everything above the host (half a byte a flow for usages).
 TEST_CASE("the bytes on the NIC links are the bytes the tasks send between hosts") {
   const auto topology = build_fabric(plain_clos("[4, 4]"));
-  const auto program = bind(small_dag(), first_gpus(64), topology, free_of_latency(topology, "ecmp"), 0);
+  const auto program =
+      bind(small_dag(), first_gpus(64), topology, free_of_latency(topology, "ecmp"), 0);
   const auto result = run_to_steady_state(std::span(&program, 1), topology, RunLimits{}, true);
   double nic_bytes = 0;
   for (std::uint32_t l = 0; l < topology.links().size(); ++l) {
@@ -190,7 +194,8 @@ TEST_CASE("the bytes on the NIC links are the bytes the tasks send between hosts
     if (link.tier == topology::Tier::leaf && topology.kind(link.from) == topology::NodeKind::nic) {
       nic_bytes += result.links[l].bytes;
     }
-    const double most = static_cast<double>(link.capacity.bytes_per_s()) * in_seconds(result.window);
+    const double most =
+        static_cast<double>(link.capacity.bytes_per_s()) * in_seconds(result.window);
     CHECK(result.links[l].bytes <= most * (1 + 1e-9) + 1);
     CHECK(result.links[l].busy >= result.links[l].binding);
   }
@@ -246,14 +251,17 @@ TEST_CASE("two jobs that fill one uplink take between one and two times as long"
   for (std::uint32_t half = 0; half < 2; ++half) {
     std::vector<GpuId> gpus;
     for (std::uint32_t side = 0; side < 2; ++side) {
-      for (std::uint32_t g = 0; g < 4; ++g) gpus.push_back(static_cast<GpuId>(side * 8 + half * 4 + g));
+      for (std::uint32_t g = 0; g < 4; ++g)
+        gpus.push_back(static_cast<GpuId>(side * 8 + half * 4 + g));
     }
-    jobs.push_back(bind(shared(workload::build_micro_benchmark(micro, 8, 4)), gpus, topology, network, half));
+    jobs.push_back(
+        bind(shared(workload::build_micro_benchmark(micro, 8, 4)), gpus, topology, network, half));
   }
   const auto together = run_to_steady_state(jobs, topology, RunLimits{}, false);
   const Duration alone = iteration_of(jobs[0], topology);
   CHECK(alone == Duration(1'000'000'000));
   for (const JobIterations& job : together.jobs) {
-    CHECK(job.iteration_ticks == doctest::Approx(2.0 * static_cast<double>(alone.count())).epsilon(1e-6));
+    CHECK(job.iteration_ticks ==
+          doctest::Approx(2.0 * static_cast<double>(alone.count())).epsilon(1e-6));
   }
 }
