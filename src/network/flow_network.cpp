@@ -19,7 +19,16 @@ __extension__ using Int128 = __int128;
 /// less than the sum of n rounded rates can resolve.
 constexpr std::uint64_t kFullLoad = std::uint64_t{1} << 52U;
 
-constexpr std::uint32_t kNoLink = UINT32_MAX;
+/// A rate that a solve moves by less than this is not moved: it is the rounding of another order of
+/// levels. It is compared with the rate in use, so that nothing adds up.
+constexpr double kSameRate = 1e-12;
+
+/// Sums of rates are integers in units of 2^-60 byte/s, so that they do not depend on their order.
+constexpr double kRateUnits = 0x1p60;
+Int128 in_units(double bytes_per_s) {
+  return static_cast<Int128>(bytes_per_s * kRateUnits);
+}
+
 constexpr double kTicksPerSecondReal = static_cast<double>(kTicksPerSecond);
 
 struct Flow {
@@ -32,11 +41,10 @@ struct Flow {
   std::int64_t size = 0;
   std::uint64_t order = 0;
   std::uint64_t tag = 0;
-  std::uint64_t visited = 0;  ///< the settle that has put it into a component
+  std::uint64_t visited = 0;  ///< the settle that has put it into the problem
   std::uint32_t first_hop = 0;
-  std::uint32_t hops = 0;           ///< 0: a free slot
-  std::uint32_t hop_block = 0;      ///< hops allocated: more than `hops` when links were merged
-  std::uint32_t binding = kNoLink;  ///< link counted in Link::bound
+  std::uint32_t hops = 0;       ///< 0: a free slot
+  std::uint32_t hop_block = 0;  ///< hops allocated: more than `hops` when links were merged
 };
 
 struct Visitor {
@@ -47,14 +55,18 @@ struct Visitor {
 struct Link {
   double capacity_bytes_per_s = 0;
   Int128 load = 0;               ///< exact sum of the hops' loads
+  Int128 rates = 0;              ///< exact sum of usage × rate; kept while `summed`
+  Int128 rates_in_problem = 0;   ///< the part of it whose flows are being solved
   std::vector<Visitor> flows;    ///< unordered; hops know their place
-  std::uint64_t visited = 0;     ///< the settle that has put it into a component
+  std::uint64_t visited = 0;     ///< the settle that has put it into the problem
   std::uint64_t last_start = 0;  ///< order + 1 of the last flow that was started on it
-  std::uint32_t local = 0;  ///< index in the component being solved; while a flow starts, its hop
-  std::uint32_t bound = 0;  ///< flows that have it as their bottleneck
+  std::uint32_t local = 0;       ///< index in the problem; while a flow starts, its hop
+  std::uint32_t flows_in_problem = 0;
+  std::uint32_t bound = 0;  ///< flows that have it as a bottleneck
   bool can_bind = false;
-  bool binds = false;  ///< bottleneck of a flow below its solo rate
-  bool dirty = false;  ///< listed in dirty_links
+  bool summed = false;
+  bool dirty = false;          ///< listed in dirty_links
+  bool bound_visited = false;  ///< its bound flows are in the problem
 
   [[nodiscard]] bool overloaded() const { return load > static_cast<Int128>(kFullLoad); }
 };
@@ -67,24 +79,24 @@ struct Usage {
   std::int64_t binding_since = 0;
 };
 
-/// The component being solved, in the form the solver takes.
-struct Component {
+/// The flows being solved, in the form the solver takes.
+struct Problem {
   std::vector<std::uint32_t> flows;
   std::vector<std::uint32_t> links;
-  std::vector<double> capacity;
+  std::vector<double> capacity;  ///< what the flows outside leave
   std::vector<std::uint32_t> first_use;
   std::vector<std::uint32_t> link_of_use;
   std::vector<double> usage;
   std::vector<double> share;
   std::vector<double> cap;
   std::vector<double> rate;
+  std::vector<double> level;
   std::vector<std::uint32_t> binding_link;
-  std::vector<std::uint8_t> link_binds;
+  std::vector<double> link_level;
 
   void clear() {
     flows.clear();
     links.clear();
-    capacity.clear();
     first_use.assign(1, 0);
     link_of_use.clear();
     usage.clear();
@@ -109,6 +121,7 @@ struct FlowNetwork::State {
   void finish(std::int64_t now, std::uint32_t slot, std::vector<FinishedFlow>& done);
   void settle(std::int64_t now);
   void advance_to(std::int64_t now);
+  [[nodiscard]] std::size_t running() const { return flows.size() - free_flows.size(); }
 
   std::vector<Link> links;
   std::vector<Usage> usage;
@@ -118,7 +131,7 @@ struct FlowNetwork::State {
   CompletionHeap completions;
   std::vector<std::uint32_t> started;      ///< flows without a rate yet
   std::vector<std::uint32_t> dirty_links;  ///< bottlenecks that lost a flow
-  Component component;
+  Problem problem;
   MaxMinWorkspace workspace;
   NetworkCounters counters;
   std::int64_t now = 0;
@@ -129,13 +142,19 @@ struct FlowNetwork::State {
   void check_route(std::span<const topology::LinkUse> route) const;
   void copy_route(std::uint32_t slot, std::span<const topology::LinkUse> route);
   void enter_links(std::int64_t now, std::uint32_t slot);
-  void set_binds(std::int64_t now, std::uint32_t link, bool binds);
-  void settle_flow(std::int64_t now, std::uint32_t slot);
+  void set_bound(std::int64_t now, Hop& hop, bool bound);
+  void seed(std::int64_t now);
+  [[nodiscard]] bool can_be_held(const Flow& flow) const;
+  void visit_bound_flows(std::uint32_t link);
   void visit_link(std::uint32_t link);
   void visit_flow(std::uint32_t slot);
-  void solve_component(std::int64_t now);
+  void solve();
+  [[nodiscard]] bool differs(std::size_t local) const;
+  void visit_those_freed();
+  void visit_those_above();
+  void visit_component();
+  void commit(std::int64_t now);
   void set_rate(std::int64_t now, std::uint32_t slot, double rate);
-  void set_binding(Flow& flow, std::uint32_t link);
 };
 
 FlowNetwork::State::State(std::span<const Bandwidth> capacities)
@@ -170,7 +189,7 @@ std::uint32_t FlowNetwork::State::take_slot() {
 }
 
 void FlowNetwork::State::check_route(std::span<const topology::LinkUse> route) const {
-  RAILYARD_CHECK(!route.empty() && route.size() < kNoLink,
+  RAILYARD_CHECK(!route.empty() && route.size() < UINT32_MAX,
                  "a flow needs 1 to 2^32 - 2 links, not {}", route.size());
   for (const topology::LinkUse& use : route) {
     RAILYARD_CHECK(index(use.link) < links.size(), "link {} of {}", index(use.link), links.size());
@@ -197,6 +216,7 @@ void FlowNetwork::State::copy_route(std::uint32_t slot, std::span<const topology
     Hop& hop = hops[flow.first_hop + count];
     hop.link = static_cast<std::uint32_t>(index(use.link));
     hop.usage = use.usage;
+    hop.bound = false;
     ++count;
   }
   flow.hops = count;
@@ -241,28 +261,21 @@ FlowId FlowNetwork::State::start(std::int64_t at, const FlowSpec& spec) {
   flow.since = at;
   flow.started = at;
   flow.tag = spec.tag;
-  flow.binding = kNoLink;
   enter_links(at, slot);
   started.push_back(slot);
   return static_cast<FlowId>(slot);
 }
 
-void FlowNetwork::State::set_binds(std::int64_t at, std::uint32_t id, bool binds) {
-  Link& link = links[id];
-  if (link.binds == binds) return;
-  link.binds = binds;
-  if (binds) {
-    usage[id].binding_since = at;
-  } else {
-    usage[id].binding += at - usage[id].binding_since;
+/// Marks or clears a link as a bottleneck of the flow, and keeps the link's binding time.
+void FlowNetwork::State::set_bound(std::int64_t at, Hop& hop, bool bound) {
+  if (hop.bound == bound) return;
+  hop.bound = bound;
+  Link& link = links[hop.link];
+  if (bound) {
+    if (link.bound++ == 0) usage[hop.link].binding_since = at;
+  } else if (--link.bound == 0) {
+    usage[hop.link].binding += at - usage[hop.link].binding_since;
   }
-}
-
-void FlowNetwork::State::set_binding(Flow& flow, std::uint32_t link) {
-  if (flow.binding == link) return;
-  if (flow.binding != kNoLink) --links[flow.binding].bound;
-  if (link != kNoLink) ++links[link].bound;
-  flow.binding = link;
 }
 
 void FlowNetwork::State::finish(std::int64_t at, std::uint32_t slot,
@@ -273,24 +286,24 @@ void FlowNetwork::State::finish(std::int64_t at, std::uint32_t slot,
                               to_ticks(size * kTicksPerSecondReal / flow.solo_bytes_per_s),
                               TimePoint(Duration(flow.started))});
   completions.remove(slot);
-  set_binding(flow, kNoLink);
   for (std::uint32_t index = flow.first_hop; index < flow.first_hop + flow.hops; ++index) {
-    const Hop& hop = hops[index];
+    Hop& hop = hops[index];
     Link& link = links[hop.link];
+    set_bound(at, hop, false);
+    if (link.summed) link.rates -= in_units(hop.usage * flow.rate_bytes_per_s);
     const Visitor moved = link.flows.back();
     link.flows[hop.position] = moved;
     hops[moved.hop].position = hop.position;
     link.flows.pop_back();
     link.load -= static_cast<Int128>(hop.load);
     link.can_bind = link.overloaded();
+    link.summed = link.summed && link.can_bind;
     Usage& totals = usage[hop.link];
     totals.bytes += hop.usage * size;
     if (link.flows.empty()) totals.busy += at - totals.busy_since;
-    // Only flows that had this link as their bottleneck can become faster; all others keep a
-    // bottleneck that is full.
-    if (link.bound == 0) {
-      set_binds(at, hop.link, false);
-    } else if (!link.dirty) {
+    // Only flows that have this link as a bottleneck can become faster; all others keep one that is
+    // full.
+    if (link.bound > 0 && !link.dirty) {
       link.dirty = true;
       dirty_links.push_back(hop.link);
     }
@@ -303,105 +316,193 @@ void FlowNetwork::State::finish(std::int64_t at, std::uint32_t slot,
 
 void FlowNetwork::State::settle(std::int64_t at) {
   advance_to(at);
+  if (started.empty() && dirty_links.empty()) return;
   ++settles;
-  for (std::size_t next = 0; next < dirty_links.size(); ++next) {
-    const std::uint32_t id = dirty_links[next];
-    Link& link = links[id];
-    link.dirty = false;
-    if (link.can_bind) {
-      if (link.visited == settles) continue;
-      component.clear();
-      visit_link(id);
-      solve_component(at);
-      continue;
+  problem.clear();
+  seed(at);
+  if (problem.flows.empty()) return;
+  std::size_t work = 0;
+  for (std::size_t before = 0; before < problem.flows.size();) {
+    before = problem.flows.size();
+    solve();
+    work += before;
+    visit_those_freed();
+    visit_those_above();
+    if (problem.flows.size() > before && 2 * work > running()) visit_component();
+  }
+  commit(at);
+}
+
+/// Puts into the problem the flows that the changes of this tick touch first: the new ones, those
+/// held by a link of a new one, and those held by a link that lost a flow.
+void FlowNetwork::State::seed(std::int64_t at) {
+  for (const std::uint32_t slot : started) {
+    if (can_be_held(flows[slot])) {
+      visit_flow(slot);
+    } else {
+      set_rate(at, slot, flows[slot].solo_bytes_per_s);
     }
-    set_binds(at, id, false);
-    for (const Visitor& visitor : link.flows) {
-      if (flows[visitor.flow].binding == id) settle_flow(at, visitor.flow);
+  }
+  started.clear();
+  const std::size_t of_new_flows = problem.links.size();
+  for (std::size_t local = 0; local < of_new_flows; ++local) {
+    visit_bound_flows(problem.links[local]);
+  }
+  for (const std::uint32_t id : dirty_links) {
+    links[id].dirty = false;
+    for (const Visitor& visitor : links[id].flows) {
+      if (hops[visitor.hop].bound) visit_flow(visitor.flow);
     }
   }
   dirty_links.clear();
-  for (const std::uint32_t slot : started) settle_flow(at, slot);
-  started.clear();
 }
 
-/// Gives one flow its rate: the solo rate when none of its links can bind, else by solving its
-/// component.
-void FlowNetwork::State::settle_flow(std::int64_t at, std::uint32_t slot) {
-  Flow& flow = flows[slot];
-  if (flow.visited == settles) return;
-  component.clear();
-  visit_flow(slot);
-  if (component.links.empty()) {
-    set_binding(flow, kNoLink);
-    set_rate(at, slot, flow.solo_bytes_per_s);
-    return;
+bool FlowNetwork::State::can_be_held(const Flow& flow) const {
+  for (std::uint32_t hop = flow.first_hop; hop < flow.first_hop + flow.hops; ++hop) {
+    if (links[hops[hop].link].can_bind) return true;
   }
-  solve_component(at);
+  return false;
+}
+
+/// Adds all flows that have the link as a bottleneck. They do not change while the tick is settled.
+void FlowNetwork::State::visit_bound_flows(std::uint32_t id) {
+  Link& link = links[id];
+  if (link.bound_visited) return;
+  link.bound_visited = true;
+  if (link.bound == 0) return;
+  for (const Visitor& visitor : link.flows) {
+    if (hops[visitor.hop].bound) visit_flow(visitor.flow);
+  }
 }
 
 void FlowNetwork::State::visit_link(std::uint32_t id) {
   Link& link = links[id];
   link.visited = settles;
-  link.local = static_cast<std::uint32_t>(component.links.size());
-  component.links.push_back(id);
-  component.capacity.push_back(link.capacity_bytes_per_s);
+  link.local = static_cast<std::uint32_t>(problem.links.size());
+  link.rates_in_problem = 0;
+  link.flows_in_problem = 0;
+  link.bound_visited = false;
+  problem.links.push_back(id);
+  if (link.summed) return;
+  link.summed = true;
+  link.rates = 0;
+  for (const Visitor& visitor : link.flows) {
+    link.rates += in_units(hops[visitor.hop].usage * flows[visitor.flow].rate_bytes_per_s);
+  }
 }
 
-/// Adds a flow, and those of its links that can bind, to the component.
+/// Adds a flow, and those of its links that can bind, to the problem.
 void FlowNetwork::State::visit_flow(std::uint32_t slot) {
   Flow& flow = flows[slot];
+  if (flow.visited == settles) return;
   flow.visited = settles;
   for (std::uint32_t index = flow.first_hop; index < flow.first_hop + flow.hops; ++index) {
     const Hop& hop = hops[index];
-    const Link& link = links[hop.link];
+    Link& link = links[hop.link];
     if (!link.can_bind) continue;
     if (link.visited != settles) visit_link(hop.link);
-    component.link_of_use.push_back(link.local);
-    component.usage.push_back(hop.usage);
+    link.rates_in_problem += in_units(hop.usage * flow.rate_bytes_per_s);
+    ++link.flows_in_problem;
+    problem.link_of_use.push_back(link.local);
+    problem.usage.push_back(hop.usage);
   }
-  component.flows.push_back(slot);
-  component.first_use.push_back(static_cast<std::uint32_t>(component.link_of_use.size()));
-  component.share.push_back(flow.share);
-  component.cap.push_back(flow.solo_bytes_per_s);
+  problem.flows.push_back(slot);
+  problem.first_use.push_back(static_cast<std::uint32_t>(problem.link_of_use.size()));
+  problem.share.push_back(flow.share);
+  problem.cap.push_back(flow.solo_bytes_per_s);
 }
 
-/// Completes the component from the links it has so far, solves it, and passes on what has changed.
-void FlowNetwork::State::solve_component(std::int64_t at) {
-  Component& c = component;
-  for (std::size_t next = 0; next < c.links.size(); ++next) {
-    for (const Visitor& visitor : links[c.links[next]].flows) {
-      if (flows[visitor.flow].visited != settles) visit_flow(visitor.flow);
+/// Solves the problem as if all flows outside kept their rates.
+void FlowNetwork::State::solve() {
+  Problem& p = problem;
+  p.capacity.resize(p.links.size());
+  for (std::size_t local = 0; local < p.links.size(); ++local) {
+    const Link& link = links[p.links[local]];
+    const Int128 left = in_units(link.capacity_bytes_per_s) - link.rates + link.rates_in_problem;
+    p.capacity[local] = std::max(0.0, static_cast<double>(left) / kRateUnits);
+  }
+  p.rate.resize(p.flows.size());
+  p.level.resize(p.flows.size());
+  p.binding_link.resize(p.flows.size());
+  p.link_level.resize(p.links.size());
+  solve_max_min(MaxMinProblem{p.capacity, p.first_use, p.link_of_use, p.usage, p.share, p.cap},
+                workspace, MaxMinRates{p.rate, p.level, p.binding_link, p.link_level});
+  ++counters.solves;
+  counters.flows_touched += p.flows.size();
+  counters.links_touched += p.links.size();
+}
+
+bool FlowNetwork::State::differs(std::size_t local) const {
+  const double old = flows[problem.flows[local]].rate_bytes_per_s;
+  return std::abs(problem.rate[local] - old) > kSameRate * old;
+}
+
+/// A flow outside keeps its bottleneck only if nothing on that link has changed.
+void FlowNetwork::State::visit_those_freed() {
+  const std::size_t solved = problem.rate.size();
+  for (std::size_t local = 0; local < solved; ++local) {
+    if (!differs(local)) continue;
+    for (std::uint32_t use = problem.first_use[local]; use < problem.first_use[local + 1]; ++use) {
+      visit_bound_flows(problem.links[problem.link_of_use[use]]);
     }
   }
-  c.rate.resize(c.flows.size());
-  c.binding_link.resize(c.flows.size());
-  c.link_binds.resize(c.links.size());
-  solve_max_min(MaxMinProblem{c.capacity, c.first_use, c.link_of_use, c.usage, c.share, c.cap},
-                workspace, MaxMinRates{c.rate, c.binding_link, c.link_binds});
-  ++counters.solves;
-  counters.flows_touched += c.flows.size();
-  counters.links_touched += c.links.size();
-  for (std::size_t local = 0; local < c.flows.size(); ++local) {
-    const std::uint32_t binding = c.binding_link[local];
-    set_binding(flows[c.flows[local]], binding == kOwnCap ? kNoLink : c.links[binding]);
-    set_rate(at, c.flows[local], c.rate[local]);
-  }
-  for (std::size_t local = 0; local < c.links.size(); ++local) {
-    set_binds(at, c.links[local], c.link_binds[local] != 0);
+}
+
+/// A bottleneck holds back every flow that stands higher on it: those outside must come in.
+void FlowNetwork::State::visit_those_above() {
+  const std::size_t solved = problem.link_level.size();
+  for (std::size_t local = 0; local < solved; ++local) {
+    const double level = problem.link_level[local] * (1 + kSameRate);
+    const Link& link = links[problem.links[local]];
+    if (!(level < std::numeric_limits<double>::infinity())) continue;
+    if (link.flows_in_problem == link.flows.size()) continue;
+    for (const Visitor& visitor : link.flows) {
+      const Flow& flow = flows[visitor.flow];
+      if (flow.rate_bytes_per_s > level * flow.share) visit_flow(visitor.flow);
+    }
   }
 }
 
-/// Nothing happens unless the rate differs in some bit: what remains is then still known from the
-/// last true change.
+/// Adds all that is connected to the problem over links that can bind: nothing outside is left to
+/// be wrong about.
+void FlowNetwork::State::visit_component() {
+  for (std::size_t local = 0; local < problem.links.size(); ++local) {
+    for (const Visitor& visitor : links[problem.links[local]].flows) visit_flow(visitor.flow);
+  }
+}
+
+/// Passes the solution on to flows and links.
+void FlowNetwork::State::commit(std::int64_t at) {
+  const Problem& p = problem;
+  for (std::size_t local = 0; local < p.flows.size(); ++local) {
+    const std::uint32_t slot = p.flows[local];
+    const bool held = p.binding_link[local] != kOwnCap;
+    RAILYARD_CHECK(p.rate[local] > 0, "flow {} got the rate {} B/s", slot, p.rate[local]);
+    std::uint32_t use = p.first_use[local];
+    for (std::uint32_t index = flows[slot].first_hop;
+         index < flows[slot].first_hop + flows[slot].hops; ++index) {
+      Hop& hop = hops[index];
+      const bool in_problem = links[hop.link].can_bind;
+      set_bound(at, hop, in_problem && held && p.level[local] == p.link_level[p.link_of_use[use]]);
+      if (in_problem) ++use;
+    }
+    if (differs(local)) set_rate(at, slot, p.rate[local]);
+  }
+}
+
+/// Gives a flow another rate from now on. What remains is known from the last such change.
 void FlowNetwork::State::set_rate(std::int64_t at, std::uint32_t slot, double rate) {
   Flow& flow = flows[slot];
-  if (flow.rate_bytes_per_s == rate) return;
-  RAILYARD_CHECK(rate > 0, "flow {} got the rate {} B/s", slot, rate);
   if (at > flow.since) {
     const double sent =
         flow.rate_bytes_per_s * static_cast<double>(at - flow.since) / kTicksPerSecondReal;
     flow.remaining_bytes = std::max(0.0, flow.remaining_bytes - sent);
+  }
+  for (std::uint32_t index = flow.first_hop; index < flow.first_hop + flow.hops; ++index) {
+    const Hop& hop = hops[index];
+    Link& link = links[hop.link];
+    if (!link.summed) continue;
+    link.rates += in_units(hop.usage * rate) - in_units(hop.usage * flow.rate_bytes_per_s);
   }
   flow.since = at;
   flow.rate_bytes_per_s = rate;
@@ -448,7 +549,7 @@ double FlowNetwork::solo_rate_bytes_per_s(FlowId flow) const {
 }
 
 std::size_t FlowNetwork::running() const {
-  return static_cast<std::size_t>(state_->counters.flows_started - state_->counters.flows_finished);
+  return state_->running();
 }
 
 std::vector<LinkUsage> FlowNetwork::link_usage(TimePoint now) const {
@@ -457,7 +558,7 @@ std::vector<LinkUsage> FlowNetwork::link_usage(TimePoint now) const {
   for (std::size_t link = 0; link < result.size(); ++link) {
     const Usage& totals = state_->usage[link];
     const bool busy = !state_->links[link].flows.empty();
-    const bool binds = state_->links[link].binds;
+    const bool binds = state_->links[link].bound > 0;
     result[link].bytes = totals.bytes;
     result[link].busy = Duration(totals.busy + (busy ? at - totals.busy_since : 0));
     result[link].binding = Duration(totals.binding + (binds ? at - totals.binding_since : 0));

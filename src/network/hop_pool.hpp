@@ -16,7 +16,8 @@ struct Hop {
   std::uint32_t position = 0;  ///< of the flow in the link's list
   double usage = 0;
   std::uint64_t load =
-      0;  ///< share of the link's capacity that the flow alone can take, see kFullLoad
+      0;               ///< share of the link's capacity that the flow alone can take, see kFullLoad
+  bool bound = false;  ///< the link is a bottleneck of the flow
 };
 
 class HopPool {

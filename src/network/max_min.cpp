@@ -46,7 +46,6 @@ struct MaxMinWorkspace::Arrays {
   std::vector<double> double_weights;
   std::vector<Int128> integer_weights;
   std::vector<std::uint32_t> flow_of_link;
-  std::vector<double> level;  ///< of frozen flows
   std::vector<FlowState> flow_state;
   std::vector<Key> heap;
   std::vector<std::uint32_t> batch;
@@ -114,10 +113,9 @@ class Filling {
     arrays_.heap.reserve(link_count_ + flow_count_);
     arrays_.batch.reserve(link_count_ + flow_count_);
     for (std::uint32_t link = 0; link < link_count_; ++link) {
-      rates_.link_binds[link] = 0;
+      rates_.link_level[link] = kInfinity;
       if (links_[link].flows > 0) arrays_.heap.push_back(Key{link_level(link), link});
     }
-    arrays_.level.assign(flow_count_, 0.0);
     arrays_.flow_state.assign(flow_count_, FlowState::growing);
     for (std::uint32_t flow = 0; flow < flow_count_; ++flow) {
       const double cap = problem_.cap_bytes_per_s[flow];
@@ -203,17 +201,17 @@ class Filling {
         rates_.rate_bytes_per_s[flow] =
             std::min(level_ * problem_.share[flow], problem_.cap_bytes_per_s[flow]);
         freeze(flow);
-        rates_.link_binds[id] = 1;
-      } else if (arrays_.level[flow] == level_ && rates_.binding_link[flow] != kOwnCap) {
+        rates_.link_level[id] = level_;
+      } else if (rates_.level[flow] == level_ && rates_.binding_link[flow] != kOwnCap) {
         rates_.binding_link[flow] = std::min(rates_.binding_link[flow], id);
-        rates_.link_binds[id] = 1;
+        rates_.link_level[id] = level_;
       }
     }
   }
 
   void freeze(std::uint32_t flow) {
     arrays_.flow_state[flow] = FlowState::frozen;
-    arrays_.level[flow] = level_;
+    rates_.level[flow] = level_;
     --remaining_flows_;
     for (std::uint32_t use = problem_.first_use[flow]; use < problem_.first_use[flow + 1]; ++use) {
       LinkFill<Weight>& link = links_[problem_.link[use]];
@@ -288,7 +286,8 @@ void check_sizes(const MaxMinProblem& problem, const MaxMinRates& rates) {
       flows, problem.first_use.size(), problem.cap_bytes_per_s.size(), problem.link.size(),
       problem.usage.size());
   RAILYARD_CHECK(rates.rate_bytes_per_s.size() == flows && rates.binding_link.size() == flows &&
-                     rates.link_binds.size() == problem.capacity_bytes_per_s.size(),
+                     rates.level.size() == flows &&
+                     rates.link_level.size() == problem.capacity_bytes_per_s.size(),
                  "max-min: room for {} rates of {} flows", rates.rate_bytes_per_s.size(), flows);
 }
 

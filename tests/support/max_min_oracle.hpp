@@ -117,7 +117,7 @@ inline std::vector<double> textbook_rates(const OracleProblem& problem) {
 struct OracleRates {
   std::vector<double> rate;
   std::vector<std::uint32_t> binding_link;
-  std::vector<std::uint8_t> link_binds;
+  std::vector<std::uint8_t> link_binds;  ///< bottleneck of some flow
 };
 
 /// Runs the solver under test.
@@ -139,10 +139,14 @@ inline OracleRates solve(const OracleProblem& problem, network::MaxMinWorkspace&
   OracleRates result;
   result.rate.resize(problem.flows.size());
   result.binding_link.resize(problem.flows.size());
-  result.link_binds.resize(problem.capacity.size());
+  std::vector<double> level(problem.flows.size());
+  std::vector<double> link_level(problem.capacity.size());
   network::solve_max_min(
       network::MaxMinProblem{problem.capacity, first_use, link, usage, share, cap}, workspace,
-      network::MaxMinRates{result.rate, result.binding_link, result.link_binds});
+      network::MaxMinRates{result.rate, level, result.binding_link, link_level});
+  for (const double each : link_level) {
+    result.link_binds.push_back(each < std::numeric_limits<double>::infinity() ? 1 : 0);
+  }
   return result;
 }
 

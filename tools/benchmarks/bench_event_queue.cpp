@@ -51,5 +51,5 @@ int main(int argc, char** argv) {
   if (options.smoke) return 0;
   railyard::benchmark::measure(options, [] { return hold("event_queue medium", 10'000, 500'000); });
   railyard::benchmark::measure(options,
-                               [] { return hold("event_queue large", 1'000'000, 2'000'000); });
+                               [] { return hold("event_queue large", 200'000, 1'000'000); });
 }

@@ -48,11 +48,12 @@ Measurement pure_solver(const char* name, std::uint32_t links, std::uint32_t flo
   const std::vector<double> cap(flows, 12.5e9);
   std::vector<double> rate(flows);
   std::vector<std::uint32_t> binding(flows);
-  std::vector<std::uint8_t> binds(links);
+  std::vector<double> level(flows);
+  std::vector<double> link_level(links);
   railyard::network::MaxMinWorkspace workspace;
   for (std::uint64_t i = 0; i < solves; ++i) {
     solve_max_min({capacity, first_use, link, usage, share, cap}, workspace,
-                  {rate, binding, binds});
+                  {rate, level, binding, link_level});
   }
   Digest digest;
   for (const double each : rate) digest.add(each);

@@ -9,10 +9,21 @@
 //   tick network.settle(now);                                        // then one solve TimePoint
 //   next = network.next_completion();                 // never before now
 //
-// Exactness: a link whose flows cannot fill it together (the sum of their solo rates fits) cannot
-// bind and does not join components; the sum is kept in integers so that this never depends on
-// history. Link bytes are credited at completion from integer sizes. `remaining` is kept at the
-// true last change of the rate and the completion tick derived from it.
+// Exactness. A link whose flows cannot fill it together (the sum of their solo rates fits) cannot
+// bind and does not enter solves; the sum is kept in integers, so that this never depends on
+// history. A flow none of whose links can bind runs at exactly its solo rate. For the others a tick
+// is settled from the certificate of max_min.hpp: solve the flows that the changes touch first, as
+// if all others kept their rates; take in (a) all flows with a bottleneck on which a rate has
+// changed, and (b) all flows that stand higher on a bottleneck found; solve again until nobody
+// comes in. Then every flow has a bottleneck, and rates with that property are unique
+// (docs/adr/0010).
+//
+// The sets (a) and (b) and all sums of rates (integers) do not depend on the order of flows or
+// links: permuting simultaneous starts moves no completion. Rates that a solve would move by less
+// than 1e-12 relative stay, because that is the rounding of another order of levels.
+//
+// Link bytes are credited at completion from integer sizes. `remaining` is kept at the true last
+// change of the rate and the completion tick derived from it.
 #pragma once
 
 #include <cstdint>
@@ -54,9 +65,9 @@ struct LinkUsage {
 struct NetworkCounters {
   std::uint64_t flows_started = 0;
   std::uint64_t flows_finished = 0;
-  std::uint64_t solves = 0;         ///< components solved
-  std::uint64_t flows_touched = 0;  ///< flows in solved components, summed
-  std::uint64_t links_touched = 0;
+  std::uint64_t solves = 0;         ///< calls of the solver
+  std::uint64_t flows_touched = 0;  ///< flows in solved problems, summed
+  std::uint64_t links_touched = 0;  ///< links in solved problems, summed
 };
 
 class FlowNetwork {

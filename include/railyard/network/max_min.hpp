@@ -49,7 +49,7 @@
 //   fall.
 //
 // Ties. A flow that is at its cap and on a saturated link at once is bound by its cap. A flow with
-// several bottleneck links reports the one of the lowest index; `link_binds` counts them all.
+// several bottleneck links reports the one of the lowest index; `link_level` shows them all.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ namespace railyard::network {
 /// One max-min problem in CSR form. Flow f uses links link[first_use[f] … first_use[f+1]) with
 /// `usage`, each link at most once.
 struct MaxMinProblem {
-  std::span<const double> capacity_bytes_per_s;  ///< per link, > 0
+  std::span<const double> capacity_bytes_per_s;  ///< per link, >= 0
   std::span<const std::uint32_t> first_use;      ///< flows + 1
   std::span<const std::uint32_t> link;           ///< per use
   std::span<const double> usage;                 ///< per use, > 0
@@ -72,12 +72,13 @@ struct MaxMinProblem {
 /// The binding link of a flow that runs at its own cap.
 inline constexpr std::uint32_t kOwnCap = UINT32_MAX;
 
+/// Flow f is held by link l when level[f] == link_level[l] and binding_link[f] != kOwnCap.
 struct MaxMinRates {
   std::span<double> rate_bytes_per_s;  ///< per flow
+  std::span<double> level;  ///< per flow: rate / share, to the bit that of its bottleneck
   std::span<std::uint32_t>
-      binding_link;  ///< per flow: its bottleneck link of the lowest index, or kOwnCap
-  std::span<std::uint8_t>
-      link_binds;  ///< per link: 1 when it is a bottleneck of a flow below its cap
+      binding_link;              ///< per flow: its bottleneck of the lowest index, or kOwnCap
+  std::span<double> link_level;  ///< per link: its level; infinite where it is nobody's bottleneck
 };
 
 /// Scratch memory, reused between calls: no allocation for a problem no larger than an earlier one.
