@@ -100,7 +100,8 @@ TEST_CASE(
   int better = 0;
   for (int trial = 0; trial < 300; ++trial) {
     Inventory inventory(topology);
-    for (const HostSlot& slot : occupy(topology, 0.1 + 0.5 * rng.uniform(), Rng(rng.next()))) {
+    const double share = 0.1 + 0.5 * rng.uniform();
+    for (const HostSlot& slot : occupy(topology, share, Rng(rng.next()))) {
       inventory.take(slot);
     }
     const double alpha = static_cast<double>(rng.below(11)) / 10.0;
