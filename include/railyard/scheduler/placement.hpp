@@ -65,9 +65,9 @@ class PlacementPolicy {
  public:
   virtual ~PlacementPolicy() = default;
   /// Called by the cluster at a scheduling point, once per queued job. Starts nothing, changes
-  /// nothing. Empty: the gang cannot be placed now, which is so exactly when the free hosts (or
-  /// GPUs of one host, for less than a host) do not suffice. `rng` is the policy's own stream for
-  /// this job.
+  /// nothing. Empty: the gang cannot be placed now. Unless the policy asks for more (blocks), that
+  /// is so exactly when the free hosts, or the GPUs of one host for less than a host, do not
+  /// suffice. `rng` is the policy's own stream for this job.
   [[nodiscard]] virtual std::optional<Placement> place(const GangShape& shape,
                                                        const Inventory& view, Rng rng) const = 0;
   /// Does the policy measure spread with the DP group as unit (for diffusion_simplified)?

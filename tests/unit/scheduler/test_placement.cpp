@@ -146,6 +146,21 @@ TEST_CASE("Random fit is balanced over minipods, not over hosts") {
   }
 }
 
+// Minipods 0 (hosts 0-4), 1 (5-7), 2 (8-11), all free. Seven hosts in two blocks are 4 + 3:
+// minipods 0 and 2 have most. In three blocks they are 3 + 2 + 2 and minipod 1 gets the last. Ten
+// in two blocks are 5 + 5, but minipod 2 has 4.
+TEST_CASE("Blocks cuts a gang into equal parts, one a minipod, or refuses") {
+  const auto topology = test::cluster({.hosts_per_minipod = {5, 3, 4}});
+  const Inventory inventory(topology);
+  const auto two = test::policy(R"({"name": "blocks", "minipods": 2})");
+  const auto three = test::policy(R"({"name": "blocks", "minipods": 3})");
+  CHECK(hosts_of(*two->place(data_parallel(56), inventory, Rng(1))) ==
+        std::vector<std::uint32_t>{0, 1, 2, 3, 8, 9, 10});
+  CHECK(hosts_of(*three->place(data_parallel(56), inventory, Rng(1))) ==
+        std::vector<std::uint32_t>{0, 1, 2, 8, 9, 5, 6});
+  CHECK_FALSE(two->place(data_parallel(80), inventory, Rng(1)).has_value());
+}
+
 // 166 hosts are free: 166 · 8 GPUs can be placed, one host more cannot.
 TEST_CASE("A gang is placed whole or not at all") {
   const auto topology = test::quickstart_cluster();
