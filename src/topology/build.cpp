@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "railyard/topology/builder.hpp"
+#include "railyard/topology/describe.hpp"
 
 namespace railyard::topology {
 namespace {
@@ -45,6 +46,10 @@ Topology build_object(const config::Node& node, config::Errors& errors) {
   Topology topology = entry->build(reader);
   reader.finish();
   if (errors.count() != before) return {};
+  if (const std::string cut = disconnection(topology); !cut.empty()) {
+    errors.add(node, cut);
+    return {};
+  }
   return topology;
 }
 

@@ -21,7 +21,7 @@ class Paths final : public ShortestHopPaths {
       : view_(view), host_of_node_(std::move(host_of_node)), reversed_(view.kinds.size()) {
     for (const Link& link : view_.links)
       boost::add_edge(index(link.to), index(link.from), reversed_);
-    distances_.resize(view_.gpu_nodes.size());
+    searches_.resize(view_.gpu_nodes.size());
   }
 
   void path(GpuId source, GpuId destination, HopChooser& chooser,
@@ -60,7 +60,7 @@ class Paths final : public ShortestHopPaths {
   std::optional<std::pair<GpuId, GpuId>> unreachable() const override {
     for (std::size_t to = 0; to < view_.gpu_nodes.size(); ++to) {
       const auto destination = static_cast<GpuId>(to);
-      const auto distances = search(destination);
+      const auto distances = search(destination).distances;
       for (std::size_t from = 0; from < view_.gpu_nodes.size(); ++from) {
         const auto source = static_cast<GpuId>(from);
         if (distances[index(node(source))] == kFar) return std::pair{source, destination};
@@ -72,49 +72,69 @@ class Paths final : public ShortestHopPaths {
  private:
   [[nodiscard]] NodeId node(GpuId gpu) const { return view_.gpu_nodes[index(gpu)]; }
 
-  [[nodiscard]] bool usable(NodeId from, NodeId to, NodeId destination) const {
+  /// What is known about a destination.
+  struct Search {
+    std::vector<std::uint32_t> distances;  ///< of every node
+    /// Its host's NICs may be entered from inside the host: its GPUs have no other way to each
+    /// other.
+    bool through_nics = false;
+  };
+
+  [[nodiscard]] bool usable(NodeId from, NodeId to, NodeId destination, bool through_nics) const {
     if (to == destination) return true;
     if (view_.kinds[index(to)] == NodeKind::gpu) return false;
     const std::uint32_t host = host_of_node_[index(to)];
-    return host == kOutsideHosts || host == host_of_node_[index(from)] ||
-           host == host_of_node_[index(destination)];
+    const bool at_home = host == host_of_node_[index(destination)];
+    if (host == kOutsideHosts) return true;
+    if (host != host_of_node_[index(from)]) return at_home;
+    return !at_home || through_nics || view_.kinds[index(to)] != NodeKind::nic;
   }
 
-  [[nodiscard]] std::vector<std::uint32_t> search(GpuId destination) const {
-    const NodeId last = node(destination);
-    const auto keep = [this, last](const Reversed::edge_descriptor& edge) {
-      return usable(static_cast<NodeId>(edge.m_target), static_cast<NodeId>(edge.m_source), last);
+  [[nodiscard]] std::vector<std::uint32_t> distances(NodeId last, bool through_nics) const {
+    using Edge = Reversed::edge_descriptor;
+    const std::function<bool(const Edge&)> keep = [this, last, through_nics](const Edge& edge) {
+      return usable(static_cast<NodeId>(edge.m_target), static_cast<NodeId>(edge.m_source), last,
+                    through_nics);
     };
-    const std::function<bool(const Reversed::edge_descriptor&)> filter = keep;
-    const boost::filtered_graph<Reversed, std::function<bool(const Reversed::edge_descriptor&)>>
-        graph(reversed_, filter);
-    std::vector<std::uint32_t> distances(view_.kinds.size(), kFar);
-    distances[index(last)] = 0;
+    const boost::filtered_graph<Reversed, std::function<bool(const Edge&)>> graph(reversed_, keep);
+    std::vector<std::uint32_t> out(view_.kinds.size(), kFar);
+    out[index(last)] = 0;
     boost::breadth_first_search(graph, index(last),
-                                boost::visitor(boost::make_bfs_visitor(boost::record_distances(
-                                    distances.data(), boost::on_tree_edge()))));
-    return distances;
+                                boost::visitor(boost::make_bfs_visitor(
+                                    boost::record_distances(out.data(), boost::on_tree_edge()))));
+    return out;
   }
 
-  const std::vector<std::uint32_t>& distances_to(GpuId destination) const {
-    auto& distances = distances_[index(destination)];
-    if (distances.empty()) distances = search(destination);
-    return distances;
+  [[nodiscard]] Search search(GpuId destination) const {
+    const NodeId last = node(destination);
+    Search out{distances(last, false), false};
+    for (std::size_t gpu = 0; gpu < view_.gpu_nodes.size(); ++gpu) {
+      if (view_.host_of_gpu[gpu] != view_.host_of_gpu[index(destination)]) continue;
+      if (out.distances[index(view_.gpu_nodes[gpu])] == kFar) return {distances(last, true), true};
+    }
+    return out;
+  }
+
+  const Search& search_of(GpuId destination) const {
+    Search& known = searches_[index(destination)];
+    if (known.distances.empty()) known = search(destination);
+    return known;
   }
 
   void next_hops(NodeId at, GpuId destination, std::vector<std::uint32_t>& out) const {
     out.clear();
-    const auto& distances = distances_to(destination);
+    const auto& [distances, through_nics] = search_of(destination);
     const std::uint32_t first = view_.first_out[index(at)];
     const auto links = view_.out_links(at);
     for (std::uint32_t i = 0; i < links.size(); ++i) {
       const std::uint32_t there = distances[index(links[i].to)];
       if (there == kFar || there + 1 != distances[index(at)]) continue;
-      if (usable(at, links[i].to, node(destination))) out.push_back(first + i);
+      if (usable(at, links[i].to, node(destination), through_nics)) out.push_back(first + i);
     }
   }
 
-  /// Carries a value over all equal paths, one hop at a time; nodes of a hop in order of their numbers.
+  /// Carries a value over all equal paths, one hop at a time; nodes of a hop in order of their
+  /// numbers.
   template <typename Value, typename Step>
   Value walk(GpuId source, GpuId destination, Value start, const Step& step) const {
     std::vector<std::pair<NodeId, Value>> values{{node(source), start}};
@@ -145,8 +165,7 @@ class Paths final : public ShortestHopPaths {
   GraphView view_;
   std::vector<std::uint32_t> host_of_node_;
   Reversed reversed_;
-  mutable std::vector<std::vector<std::uint32_t>>
-      distances_;  ///< by destination, empty until asked for
+  mutable std::vector<Search> searches_;  ///< by destination, empty until asked for
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 // Equal shortest paths of arbitrary graphs: fewest hops, by breadth-first search with Boost.Graph.
 //
-// A link may be used towards a destination unless it enters a GPU other than the destination, or enters a host other than the
-// destination's from outside that host: hosts end traffic, they do not pass it on. Distances to a destination are searched
-// when first asked for and kept, so that only destinations in use cost memory. A finder is therefore not to be shared between
-// threads.
+// A link may be used towards a destination unless it enters a GPU other than the destination, or
+// enters a host other than the destination's from outside that host: hosts end traffic, they do not
+// pass it on. GPUs of one host do not talk through a NIC they share, unless there is no other way.
+// Distances to a destination are searched when first asked for and kept, so that only destinations
+// in use cost memory. A finder is therefore not to be shared between threads.
 #pragma once
 
 #include <memory>

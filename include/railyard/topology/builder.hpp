@@ -1,9 +1,9 @@
-// Builders make a Topology from a JSON description: {"builder": "clos", …} (path or inline object
-// in a scenario).
+// Builders make a Topology from a JSON description: {"builder": "clos", …}.
 //
-// Families: `topology_catalog` lists the builders (clos, fat_tree, rail_optimized, graph) with
-// their parameters. A description that contradicts itself is refused with the place of the
-// contradiction.
+// `topology_catalog` lists them (clos, fat_tree, graph, lingjun_csv, rail_optimized) with the keys
+// each reads; what the keys mean stands at the top of src/topology/builders/<name>.cpp and of
+// src/topology/host_plan.hpp. "description" and "source" are free text in all. A description that
+// contradicts itself, or a fabric with a pair of GPUs without a path, is refused with its place.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@
 
 namespace railyard::topology {
 
-/// Builds the topology described by `node`. Errors are recorded; then an empty topology is
-/// returned.
+/// Builds the topology described by `node`: an object, or the path of a file that holds one.
+/// Errors are recorded; then an empty topology is returned.
 [[nodiscard]] Topology build(const config::Node& node, config::Errors& errors);
 
 /// `list topologies`: name, one-line summary and the JSON keys a builder reads.

@@ -46,7 +46,8 @@ struct Link {
 struct Host {
   GpuId first_gpu{};
   std::uint32_t gpus = 0;
-  LeafId leaf{};  ///< of its first NIC; rail-optimised: one a scalable unit
+  /// Of its first NIC; on rail-optimised fabrics all hosts of a scalable unit share the value.
+  LeafId leaf{};
   MinipodId minipod{};
 };
 

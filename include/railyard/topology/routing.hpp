@@ -4,13 +4,14 @@
 // GPUs, in closed form for the regular fabrics (no all-pairs tables), by Boost.Graph for arbitrary
 // ones. A Routing is the policy that chooses among them:
 //   shortest  the first of the equal paths, always
-// static destination modulo the number of choices at each switch (D-mod-k, as InfiniBand subnet
-// managers do)
-// ecmp a seeded hash of the connection's 5-tuple at each switch; `queue_pairs` split a connection
-// evenly
+//   static    destination modulo the number of choices at each switch (D-mod-k, as the subnet
+//             managers of InfiniBand do)
+//   ecmp      a seeded hash of the connection's 5-tuple at each switch; `queue_pairs` split a
+//             connection evenly
 //   spray     evenly over all equal paths (per-packet spraying as a fluid)
 // A pure function of its arguments: the same connection always takes the same path, so iterations
-// repeat.
+// repeat. Paths of arbitrary graphs are searched on demand and kept inside the Topology: do not
+// share one between threads.
 #pragma once
 
 #include <cstdint>

@@ -201,8 +201,8 @@ std::vector<SwitchLevel> add_switches(GraphBuilder& graph, const Shape& shape) {
   return levels;
 }
 
-/// Switch j of a subtree has the parents j + width × t of the subtree above, for each t: a parent's only child switch in a
-/// subtree is its own number modulo the width.
+/// Switch j of a subtree has the parents j + width × t of the subtree above, for each t: a
+/// parent's only child switch in a subtree is its own number modulo the width.
 void cable_switches(GraphBuilder& graph, const Shape& shape, const std::vector<SwitchLevel>& levels,
                     const LinkSpec& link) {
   for (std::size_t level = 0; level + 1 < shape.levels(); ++level) {

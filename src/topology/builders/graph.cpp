@@ -153,7 +153,8 @@ void read_graph_link(const config::Node& node, config::Errors& errors, Plan& pla
   }
 }
 
-/// The NIC that serves GPU i of n: by number, among the host's NICs in order; the GPU itself when there is none.
+/// The NIC that serves GPU i of n: by number, among the host's NICs in order; the GPU itself when
+/// there is none.
 void attach_nics(Plan& plan) {
   std::vector<std::vector<NodeId>> nics(plan.hosts.size());
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
@@ -203,7 +204,8 @@ Plan read_plan(config::Reader& reader) {
   return plan;
 }
 
-/// Leaves and minipods in order of mention. Hosts without a leaf (NVLink only) share one of their own.
+/// Leaves and minipods in order of mention. Hosts without a leaf (NVLink only) share one of their
+/// own.
 void add_hosts(GraphBuilder& graph, const Plan& plan) {
   std::map<std::string, MinipodId, std::less<>> minipods;
   std::map<std::uint32_t, std::pair<LeafId, MinipodId>> leaves;

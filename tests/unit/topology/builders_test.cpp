@@ -51,8 +51,8 @@ std::size_t hosts_in(const Topology& topology, std::size_t minipod) {
 
 }  // namespace
 
-// k = 4: k³/4 = 16 NIC ports = 8 hosts of 2, 8 leaves, 8 spines, 4 cores; 2 uplinks a leaf and a spine: 16 cables each.
-// Equal paths across minipods: (k/2)² = 4; inside: k/2 = 2.
+// k = 4: k³/4 = 16 NIC ports = 8 hosts of 2, 8 leaves, 8 spines, 4 cores; 2 uplinks a leaf and a
+// spine: 16 cables each. Equal paths across minipods: (k/2)² = 4; inside: k/2 = 2.
 TEST_CASE("fat_tree: a k-ary tree has k³/4 ports, 5k²/4 switches and (k/2)² paths") {
   const Topology topology = build_text(kTree);
   CHECK(topology.gpu_count() == 16);
@@ -66,8 +66,9 @@ TEST_CASE("fat_tree: a k-ary tree has k³/4 ports, 5k²/4 switches and (k/2)² p
   CHECK(topology.paths().path_count(GpuId{0}, GpuId{15}) == 4);
 }
 
-// XGFT(3; 4,3,2; 1,2,3) with 2 cables from leaf to spine: 24 ports, 6 leaves, 2 subtrees of 2 spines, 1 × 2 × 3 = 6 cores.
-// Cables: 6 leaves × 2 spines × 2, and 4 spines × 3. Paths: leaf up 2 × 2, spine up 3, core down 1, spine down 2: 24.
+// XGFT(3; 4,3,2; 1,2,3) with 2 cables from leaf to spine: 24 ports, 6 leaves, 2 subtrees of 2
+// spines, 1 × 2 × 3 = 6 cores. Cables: 6 leaves × 2 spines × 2, and 4 spines × 3. Paths: leaf up 2
+// × 2, spine up 3, core down 1, spine down 2: 24.
 TEST_CASE("fat_tree: an XGFT with parallel cables has the switches of its formula") {
   const Topology topology = build_text(kXgft);
   CHECK(topology.gpu_count() == 24);
@@ -120,8 +121,9 @@ TEST_CASE("fat_tree: every wrong parameter is refused with its place and reason"
                      "/xgft: more than 8000000 ports"));
 }
 
-// Units of 4 and 3 hosts with 2 NICs: 2 leaves each. A full leaf serves 4 NICs × 200G = 2 uplinks of 400G, the others too.
-// GPU 0 and GPU 2 are on rail 0 of hosts 0 and 1: one leaf. GPU 0 and GPU 3 are on different rails: over a spine.
+// Units of 4 and 3 hosts with 2 NICs: 2 leaves each. A full leaf serves 4 NICs × 200G = 2 uplinks
+// of 400G, the others too. GPU 0 and GPU 2 are on rail 0 of hosts 0 and 1: one leaf. GPU 0 and GPU
+// 3 are on different rails: over a spine.
 TEST_CASE("rail_optimized: NIC i of every host of a unit is on leaf i, spines join all leaves") {
   const Topology topology = build_text(kRails);
   CHECK(topology.gpu_count() == 14);
@@ -191,7 +193,8 @@ TEST_CASE("graph: nodes and links as listed, routes of fewest hops") {
   CHECK(route.tier == Tier::nvlink);
 }
 
-// A host whose NIC hangs on both leaves would be a short cut from s to t; hosts do not pass traffic on.
+// A host whose NIC hangs on both leaves would be a short cut from s to t; hosts do not pass
+// traffic on.
 TEST_CASE("graph: hosts do not pass on the traffic of others") {
   std::string text = replaced(
       kGraph, "\"nodes\": [",
@@ -208,6 +211,24 @@ TEST_CASE("graph: hosts do not pass on the traffic of others") {
   Route route;
   routing->route({GpuId{1}, GpuId{2}, 0}, route);
   CHECK(route.links.size() == 7);
+}
+
+// Two GPUs of a host share a NIC. With an NVSwitch beside it they use that; without, the NIC is
+// the only way.
+TEST_CASE("graph: GPUs of a host talk through a shared NIC only when nothing else joins them") {
+  const std::string text = R"({"builder": "graph", "gpu": "A100-80",
+    "nodes": [{"name": "a", "kind": "gpu", "host": "h"}, {"name": "b", "kind": "gpu", "host": "h"},
+              {"name": "n", "kind": "nic", "host": "h"}, {"name": "s", "kind": "nvswitch", "host": "h"}],
+    "links": [{"from": "a", "to": "n", "bandwidth": "10GB/s"}, {"from": "b", "to": "n", "bandwidth": "10GB/s"},
+              {"from": "a", "to": "s", "bandwidth": "10GB/s"}, {"from": "s", "to": "b", "bandwidth": "10GB/s"}]})";
+  CHECK(build_text(text).paths().path_count(GpuId{0}, GpuId{1}) == 1);
+  const Topology alone =
+      build_text(replaced(text, R"({"from": "s", "to": "b")", R"({"from": "s", "to": "n")"));
+  const auto routing = make_routing(alone, R"("shortest")");
+  Route route;
+  routing->route({GpuId{0}, GpuId{1}, 0}, route);
+  CHECK(route.links.size() == 2);
+  CHECK(route.tier == Tier::host);
 }
 
 TEST_CASE("graph: every wrong parameter is refused with its place and reason") {
@@ -236,7 +257,8 @@ TEST_CASE("graph: every wrong parameter is refused with its place and reason") {
       "/nodes: host \"a\" has no GPU"));
 }
 
-// Two pods of 3 and 1 hosts; the file's order is scrambled, S10 comes after S9, host 10 after host 9.
+// Two pods of 3 and 1 hosts; the file's order is scrambled, S10 comes after S9, host 10 after host
+// 9.
 TEST_CASE(
     "lingjun_csv: pods are minipods, ToRs are leaves, in an order that the file's does not "
     "change") {
@@ -268,7 +290,8 @@ TEST_CASE("lingjun_csv: what contradicts itself is refused by line") {
                      "/file: there is no file"));
 }
 
-// The list restated in lingjun_2023.json against the published one: every leaf in order has the same number of hosts.
+// The list restated in lingjun_2023.json against the published one: every leaf in order has the
+// same number of hosts.
 TEST_CASE("lingjun_2023 has the shape of the published host list") {
   const Topology shipped = build_file("lingjun_2023.json");
   CHECK(shipped.hosts().size() == 847);
@@ -288,8 +311,9 @@ TEST_CASE("lingjun_2023 has the shape of the published host list") {
   }
 }
 
-// A100: 4 × 20 hosts × 8; 4 × 8 leaves × 20 uplinks on 20 spines. H100: 4 × 32 × 8, 32 leaves × 32 uplinks on 16 spines, the
-// 32 leaves, 16 spines and 1,024 leaf-spine cables of NVIDIA's table for 4 units.
+// A100: 4 × 20 hosts × 8; 4 × 8 leaves × 20 uplinks on 20 spines. H100: 4 × 32 × 8, 32 leaves × 32
+// uplinks on 16 spines, the 32 leaves, 16 spines and 1,024 leaf-spine cables of NVIDIA's table for
+// 4 units.
 TEST_CASE("the shipped SuperPODs have the switches and cables of their ports") {
   const Topology a100 = build_file("superpod_a100.json");
   CHECK(a100.gpu_count() == 640);
@@ -312,7 +336,8 @@ TEST_CASE("clos_12800: 102,400 GPUs") {
   CHECK(count_kind(topology, NodeKind::core) == 200);
   CHECK(count_tier(topology, Tier::minipod) == 2 * 102'400);
   CHECK(count_tier(topology, Tier::core) == 2 * 25'600);
-  // Leaf up 64, spine up 16, then from a core 1,024 × 25 / 200 / 25 = 5 or 6 links down, spine to leaf 1.
+  // Leaf up 64, spine up 16, then from a core 1,024 × 25 / 200 / 25 = 5 or 6 links down, spine to
+  // leaf 1.
   const std::uint64_t paths = topology.paths().path_count(GpuId{0}, GpuId{102'399});
   CHECK(paths >= 1024 * 5);
   CHECK(paths <= 1024 * 6);
