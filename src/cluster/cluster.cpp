@@ -284,11 +284,14 @@ class Simulation {
     }
     for (const auto& component : components(demands, *settings_.topology)) {
       std::vector<std::shared_ptr<const Program>> programs;
+      std::vector<Duration> alone;
       for (const std::uint32_t member : component) {
-        programs.push_back(running_[on_fabric[member]].program);
+        const Running& running = running_[on_fabric[member]];
+        programs.push_back(running.program);
+        alone.push_back(to_ticks(outcome_.jobs[running.job].alone_ticks));
       }
       if (component.size() > 1) ++outcome_.contended_epochs;
-      const auto& steady = oracle_.steady_state(programs).jobs;
+      const auto& steady = oracle_.steady_state(programs, alone).jobs;
       for (std::size_t i = 0; i < component.size(); ++i) {
         apply(running_[on_fabric[component[i]]], steady[i]);
       }

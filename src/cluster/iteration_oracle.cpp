@@ -72,14 +72,15 @@ MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
 }
 
 const training::EngineResult& IterationOracle::steady_state(
-    std::span<const std::shared_ptr<const training::Program>> jobs) {
+    std::span<const std::shared_ptr<const training::Program>> jobs,
+    std::span<const Duration> alone) {
   MemoKey key = memo_key(jobs, *topology_);
   if (const auto found = memo_.find(key); found != memo_.end()) {
     ++hits_;
     return found->second;
   }
   training::EngineResult result =
-      training::run_to_steady_state(jobs, *topology_, limits_, want_links_);
+      training::run_to_steady_state(jobs, *topology_, limits_, want_links_, alone);
   counters_ += result.counters;
   return memo_.emplace(key, std::move(result)).first->second;
 }

@@ -32,9 +32,11 @@ class IterationOracle {
                   bool want_links)
       : topology_(&topology), limits_(limits), want_links_(want_links) {}
 
-  /// Steady state of a component; jobs in the order given.
+  /// Steady state of a component; jobs in the order given, with their iterations alone where there
+  /// are several (they follow from the jobs, so they are no part of the key).
   const training::EngineResult& steady_state(
-      std::span<const std::shared_ptr<const training::Program>> jobs);
+      std::span<const std::shared_ptr<const training::Program>> jobs,
+      std::span<const Duration> alone = {});
 
   [[nodiscard]] const training::EngineCounters& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }

@@ -72,7 +72,7 @@ void Engine::handle(const Event& event) {
     case Event::start_job:
       begin_iteration(event.job);
       break;
-    case Event::compute_done:
+    case Event::chain_done:
       release_stream(event.job, event.task);
       finish(event.job, event.task);
       break;
@@ -177,14 +177,14 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
   const Task& what = program.dag->tasks[task];
   job.log.start[task] = now_;
   const std::uint32_t activity_id = program.activity_of_task[task];
+  if (activity_id == 0 ? what.kind == TaskKind::compute
+                       : program.activities[activity_id - 1].timed) {
+    start_chain(j, task);
+    return;
+  }
   if (activity_id == 0) {
-    const bool instant = what.kind != TaskKind::compute || what.duration == Duration{};
-    if (instant) {
-      release_stream(j, task);
-      finish(j, task);
-    } else {
-      queue_.push(now_ + what.duration, Phase::completion, Event{Event::compute_done, j, task, 0});
-    }
+    release_stream(j, task);
+    finish(j, task);
     return;
   }
   const Activity& activity = program.activities[activity_id - 1];
@@ -192,16 +192,40 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
     start_stepped(j, task, activity);
     return;
   }
-  if (activity.timed) {
-    queue_.push(now_ + activity.alone + activity.tail, Phase::completion,
-                Event{Event::arrived, j, task, 0});
-    return;
-  }
   job.flows_left[task] = activity.flow_count;
   for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
     const BoundFlow& flow = program.flows[activity.first_flow + f];
     network_.start(
         now_, network::FlowSpec{flow.size, routes_.links(j, flow.route), 1.0, tag_of(j, task, 0)});
+  }
+}
+
+/// Tasks of fixed length in a row on one stream: one event at the end of the last.
+void Engine::start_chain(std::uint32_t j, std::uint32_t task) {
+  JobRun& job = jobs_[j];
+  const Program& program = *job.program;
+  const std::uint32_t links = program.chain[task];
+  std::uint32_t& cursor = job.cursor[program.dag->tasks[task].stream];
+  TimePoint end = now_;
+  std::uint32_t last = task;
+  for (std::uint32_t link = 0; link < links; ++link) {
+    const std::uint32_t member = program.stream_tasks[cursor + link];
+    const std::uint32_t activity = program.activity_of_task[member];
+    job.log.start[member] = end;
+    if (link > 0) job.log.blocker[member] = last;
+    end += activity == 0
+               ? program.dag->tasks[member].duration
+               : program.activities[activity - 1].alone + program.activities[activity - 1].tail;
+    job.log.end[member] = end;
+    last = member;
+  }
+  cursor += links - 1;
+  job.tasks_left -= links - 1;
+  if (end == now_) {
+    release_stream(j, last);
+    finish(j, last);
+  } else {
+    queue_.push(end, Phase::completion, Event{Event::chain_done, j, last, 0});
   }
 }
 

@@ -83,7 +83,7 @@ class Engine {
 
  private:
   struct Event {
-    enum Kind : std::uint32_t { start_job, compute_done, arrived, step_arrived };
+    enum Kind : std::uint32_t { start_job, chain_done, arrived, step_arrived };
     Kind kind = start_job;
     std::uint32_t job = 0;
     std::uint32_t task = 0;
@@ -101,6 +101,7 @@ class Engine {
   void begin_iteration(std::uint32_t j);
   void drain();
   void start(std::uint32_t j, std::uint32_t task);
+  void start_chain(std::uint32_t j, std::uint32_t task);
   void start_stepped(std::uint32_t j, std::uint32_t task, const Activity& activity);
   void start_step(std::uint32_t j, std::uint32_t task, const SteppedCollective& form,
                   std::uint32_t step);

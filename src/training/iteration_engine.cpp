@@ -96,17 +96,22 @@ Duration phase_offset(std::size_t j, std::uint32_t phase, std::uint32_t phases, 
   return Duration((alone.count() * (2 * stratum + 1)) / (2 * static_cast<std::int64_t>(phases)));
 }
 
-void run_together(std::span<const std::shared_ptr<const Program>> jobs,
-                  const topology::Topology& topology, const RunLimits& limits, bool want_links,
-                  EngineResult& result) {
+std::vector<Duration> times_alone(std::span<const std::shared_ptr<const Program>> jobs,
+                                  const topology::Topology& topology, EngineCounters& counters) {
   std::vector<Duration> alone;
   for (const auto& job : jobs) {
     Engine engine(std::span(&job, 1), topology, false);
     const Duration none{};
     engine.run(std::span(&none, 1), [](std::uint32_t) { return false; });
     alone.push_back(engine.job(0).iterations.front());
-    result.counters += counters_of(engine, 1);
+    counters += counters_of(engine, 1);
   }
+  return alone;
+}
+
+void run_together(std::span<const std::shared_ptr<const Program>> jobs,
+                  const topology::Topology& topology, const RunLimits& limits, bool want_links,
+                  std::span<const Duration> alone, EngineResult& result) {
   std::vector<Sample> samples(jobs.size());
   for (std::uint32_t phase = 0; phase < limits.phases; ++phase) {
     Engine engine(jobs, topology, want_links);
@@ -151,13 +156,15 @@ EngineCounters& EngineCounters::operator+=(const EngineCounters& other) {
 
 EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>> jobs,
                                  const topology::Topology& topology, const RunLimits& limits,
-                                 bool want_links) {
+                                 bool want_links, std::span<const Duration> alone) {
   EngineResult result;
   result.jobs.resize(jobs.size());
   if (jobs.size() == 1) {
     run_alone(jobs.front(), topology, limits, want_links, result);
   } else {
-    run_together(jobs, topology, limits, want_links, result);
+    std::vector<Duration> simulated;
+    if (alone.empty()) simulated = times_alone(jobs, topology, result.counters);
+    run_together(jobs, topology, limits, want_links, alone.empty() ? simulated : alone, result);
   }
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     result.jobs[j].busy_gpu_ticks = busy_gpu_ticks(*jobs[j]);

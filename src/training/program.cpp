@@ -362,6 +362,46 @@ void link_tasks(Program& program) {
   }
 }
 
+/// Does `task` always take the same time, whatever else runs?
+bool fixed_length(const Program& program, std::uint32_t task) {
+  const std::uint32_t activity = program.activity_of_task[task];
+  return activity == 0 ? program.dag->tasks[task].kind == TaskKind::compute
+                       : program.activities[activity - 1].timed;
+}
+
+bool waits_only_for(const IterationDag& dag, std::uint32_t task, std::uint32_t before) {
+  const Task& what = dag.tasks[task];
+  return what.dependency_count == 0 ||
+         (what.dependency_count == 1 && dag.dependencies[what.first_dependency] == before);
+}
+
+bool lets_go_only(const Program& program, std::uint32_t before, std::uint32_t task) {
+  const std::uint32_t first = program.first_dependent[before];
+  const std::uint32_t count = program.first_dependent[before + 1] - first;
+  return count == 0 || (count == 1 && program.dependents[first] == task);
+}
+
+/// Joins a task to the one before it on its stream when each is all the other waits for or lets go.
+void find_chains(Program& program) {
+  const IterationDag& dag = *program.dag;
+  program.chain.assign(dag.tasks.size(), 1);
+  for (std::uint32_t s = 0; s < dag.streams; ++s) {
+    std::uint32_t head = program.first_in_stream[s];
+    for (std::uint32_t at = head + 1; at < program.first_in_stream[s + 1]; ++at) {
+      const std::uint32_t before = program.stream_tasks[at - 1];
+      const std::uint32_t task = program.stream_tasks[at];
+      const bool joined = fixed_length(program, before) && fixed_length(program, task) &&
+                          waits_only_for(dag, task, before) && lets_go_only(program, before, task);
+      if (!joined) {
+        head = at;
+        continue;
+      }
+      ++program.chain[program.stream_tasks[head]];
+      program.chain[task] = 0;
+    }
+  }
+}
+
 std::uint64_t digest_of(const IterationDag& dag) {
   Digest digest;
   for (const Task& task : dag.tasks) {
@@ -395,6 +435,7 @@ std::shared_ptr<const Program> bind(std::shared_ptr<const IterationDag> dag,
   link_tasks(*program);
   Binder(*program, topology, network, mix64(label)).bind_tasks();
   mark_timed(*program, topology);
+  find_chains(*program);
   find_demand(*program, topology);
   return program;
 }

@@ -52,10 +52,12 @@ struct EngineResult {
   EngineCounters counters;
 };
 
-/// Steady state of jobs that share the network. Deterministic: a function of its arguments.
+/// Steady state of jobs that share the network. Deterministic: a function of its arguments. `alone`
+/// are the jobs' iterations alone, which space the start phases; empty: they are simulated first.
 [[nodiscard]] EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>> jobs,
                                                const topology::Topology& topology,
-                                               const RunLimits& limits, bool want_links);
+                                               const RunLimits& limits, bool want_links,
+                                               std::span<const Duration> alone = {});
 
 /// One iteration of one job from an idle network: start and end tick of every task (end: when its
 /// dependents may go on).

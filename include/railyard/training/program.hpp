@@ -107,6 +107,9 @@ struct Program {
   std::vector<Activity> activities;
   std::vector<std::uint32_t>
       activity_of_task;  ///< 1 + index; 0: compute, barrier or nothing to send
+  /// Tasks of fixed length that follow each other on a stream with nothing between them run as one:
+  /// at the first their number, at the others 0; 1 for tasks on their own.
+  std::vector<std::uint32_t> chain;
   // Reverse dependencies and stream order, CSR.
   std::vector<std::uint32_t> first_dependent;
   std::vector<std::uint32_t> dependents;
