@@ -162,8 +162,7 @@ inline std::vector<std::int64_t> boundaries(const collective::Schedule& schedule
     out.push_back((transfer.offset + transfer.size).count());
   }
   std::ranges::sort(out);
-  const auto tail = std::ranges::unique(out);
-  out.erase(tail.begin(), tail.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

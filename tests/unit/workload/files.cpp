@@ -169,6 +169,19 @@ TEST_CASE("micro-benchmarks are read and refused as the collectives are") {
                  "all_reduce"));
 }
 
+TEST_CASE("the micro-benchmark files are read") {
+  for (const std::string_view name : {"all_reduce_1gib.json", "send_recv_64mib.json"}) {
+    CAPTURE(name);
+    const auto document = config::Document::parse_file(source_dir() / "workloads" / "micro" / name);
+    config::Errors errors;
+    const MicroBenchmark spec = read_micro_benchmark(document.root(), errors);
+    errors.throw_if_any();
+    CHECK(spec.point_to_point == (name == "send_recv_64mib.json"));
+    CHECK(spec.size == Bytes(std::int64_t{spec.point_to_point ? 64 : 1024} << 20U));
+    CHECK(check_micro_benchmark(spec, 64, 8).empty());
+  }
+}
+
 TEST_CASE("a job trace is read in order of submission, its arrivals compressed") {
   const auto jobs = read_trace(
       "job_id,submit_time_s,num_gpus,duration_s,job_type,num_nodes\nb,10.5,16,100,Pretrain,2\na,4,"

@@ -176,6 +176,7 @@ TEST_CASE("a recording is read back as it was written") {
   }
   CHECK(read_recording(path) == recording);
   recording.times.clear();
+  recording.context = R"({"hosts":[1,2],"name":"x"})";
   {
     std::ofstream file(path);
     write_recording(file, recording);
@@ -189,14 +190,14 @@ TEST_CASE("a recording is read back as it was written") {
     std::ofstream file(path);
     file << broken;
   }
-  CHECK_THROWS_AS(read_recording(path), config::ConfigError);
+  CHECK_THROWS_AS(static_cast<void>(read_recording(path)), config::ConfigError);
   broken = text.str();
   broken.replace(broken.find("\"ranks\": 8"), 10, "\"ranks\": 7");
   {
     std::ofstream file(path);
     file << broken;
   }
-  CHECK_THROWS_AS(read_recording(path), config::ConfigError);
+  CHECK_THROWS_AS(static_cast<void>(read_recording(path)), config::ConfigError);
   std::filesystem::remove(path);
 }
 

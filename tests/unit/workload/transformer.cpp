@@ -173,12 +173,15 @@ TEST_CASE("segments of the last backward pass add up to the tick") {
 // all-reduces: 2 a layer forward, 2 backward (4 with recomputation), one for the embedding and one
 // for the logits, per micro-batch and replica.
 TEST_CASE("a DAG carries the traffic of its parallelism and no other") {
-  for (const auto& [t, p, d] : {std::array{1U, 1U, 1U},
-                                {8U, 1U, 1U},
-                                {1U, 4U, 1U},
-                                {1U, 1U, 3U},
-                                {2U, 3U, 2U},
-                                {4U, 2U, 5U}}) {
+  for (const auto& ranks : {std::array{1U, 1U, 1U},
+                            {8U, 1U, 1U},
+                            {1U, 4U, 1U},
+                            {1U, 1U, 3U},
+                            {2U, 3U, 2U},
+                            {4U, 2U, 5U}}) {
+    const std::uint32_t t = ranks[0];
+    const std::uint32_t p = ranks[1];
+    const std::uint32_t d = ranks[2];
     CAPTURE(t);
     CAPTURE(p);
     CAPTURE(d);
