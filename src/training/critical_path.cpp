@@ -83,7 +83,9 @@ Attribution critical_path(const JobRun& job) {
         tensor += parts;
       } else {
         rest += parts;
-        (what.cause == Cause::pipeline ? result.exposed_pp : result.exposed_dp) += parts.alone;
+        const bool pipeline = what.cause == Cause::pipeline;
+        (pipeline ? result.exposed_pp : result.exposed_dp) += parts.alone;
+        (pipeline ? result.contention_pp : result.contention_dp) += parts.contention;
       }
     }
     until = job.log.start[task];

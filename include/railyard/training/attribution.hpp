@@ -19,6 +19,9 @@ struct Attribution {
   Duration exposed_cp{};
   Duration latency{};     ///< fixed costs of communication on the path
   Duration contention{};  ///< communication on the path beyond its time alone
+  // Of the contention, what sends between stages and gradient collectives suffer.
+  Duration contention_pp{};
+  Duration contention_dp{};
 
   [[nodiscard]] constexpr Duration total() const { return compute + bubble + communication(); }
   /// Communication on the critical path, or waiting for it.
