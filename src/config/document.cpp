@@ -725,7 +725,8 @@ Node Document::root() const {
   return Node(tree_, tree_->root);
 }
 
-Document Document::set(std::string_view pointer, std::string_view text) const {
+Document Document::set(std::string_view pointer, std::string_view text,
+                       const std::filesystem::path& directory) const {
   RAILYARD_CHECK(tree_ != nullptr, "an empty document cannot be changed");
   const std::vector<std::string> parts = pointer_parts(pointer);
   const PointerWalk walk(*tree_, pointer);
@@ -735,7 +736,7 @@ Document Document::set(std::string_view pointer, std::string_view text) const {
 
   auto tree = std::make_shared<Tree>(*tree_);
   const auto source = static_cast<std::uint32_t>(tree->sources.size());
-  tree->sources.push_back({std::string(pointer), true, {}});
+  tree->sources.push_back({std::string(pointer), true, directory});
   std::optional<std::uint32_t> fresh = parse_into(*tree, source, text, true);
   if (!fresh) {
     tree->values = tree_->values;  // parts parsed before the fault

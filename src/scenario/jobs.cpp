@@ -115,7 +115,8 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
       read_transformer(job, workload, gpus, world, spec);
     }
   }
-  job.finish();
+  // Without its workload nobody knows which other keys a job may have.
+  if (workload) job.finish();
   world.jobs.push_back(std::move(spec));
   world.from_trace.push_back(false);
 }

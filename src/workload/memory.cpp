@@ -94,8 +94,11 @@ std::vector<std::string> check_training(const TrainingSpec& spec, const GpuSpec&
   };
   divides(m.layers, p, fmt::format("{} layers do not divide into {} pipeline stages", m.layers, p));
   divides(m.heads, t, fmt::format("{} heads do not divide over {} tensor ranks", m.heads, t));
-  divides(m.kv_heads, t,
-          fmt::format("{} kv_heads do not divide over {} tensor ranks", m.kv_heads, t));
+  // Without grouped-query attention the heads have said it.
+  if (m.kv_heads != m.heads) {
+    divides(m.kv_heads, t,
+            fmt::format("{} kv_heads do not divide over {} tensor ranks", m.kv_heads, t));
+  }
   divides(m.ffn, t, fmt::format("ffn {} does not divide over {} tensor ranks", m.ffn, t));
   divides(m.vocabulary, t,
           fmt::format("vocabulary {} does not divide over {} tensor ranks; pad it to {}",

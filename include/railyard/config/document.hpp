@@ -115,7 +115,10 @@ class Document {
   /// A copy in which `pointer` holds `value` ("/policies/arnold/placement/alpha", "0.3"). The value
   /// is JSON where it parses as JSON, else a string. The parent must exist; "-" or the array's size
   /// appends. Throws ConfigError naming the pointer's first unknown part and the nearest key.
-  [[nodiscard]] Document set(std::string_view pointer, std::string_view value) const;
+  /// Relative paths in the value are relative to `directory`, the working directory where it is
+  /// empty.
+  [[nodiscard]] Document set(std::string_view pointer, std::string_view value,
+                             const std::filesystem::path& directory = {}) const;
 
  private:
   std::shared_ptr<const detail::Tree> tree_;
