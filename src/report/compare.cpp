@@ -4,67 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 
-#include "railyard/core/check.hpp"
+#include "json_value.hpp"
 
 namespace railyard::report {
 
 namespace {
-
-// Ordered: policies keep the order of the file.
-using Json = nlohmann::ordered_json;
-
-/// A value of the file with its pointer, for messages.
-class Value {
- public:
-  Value(const Json& json, std::string file, std::string pointer)
-      : json_(json), file_(std::move(file)), pointer_(std::move(pointer)) {}
-
-  [[nodiscard]] Value at(const std::string& key) const {
-    const auto found = json_.is_object() ? json_.find(key) : json_.end();
-    if (found == json_.end()) fail(fmt::format("the key \"{}\" is missing", key));
-    return {*found, file_, pointer_ + "/" + key};
-  }
-  [[nodiscard]] std::string text() const {
-    if (!json_.is_string()) fail("expected a string");
-    return json_.get<std::string>();
-  }
-  [[nodiscard]] std::optional<double> number() const {
-    if (json_.is_null()) return std::nullopt;
-    if (!json_.is_number()) fail("expected a number or null");
-    return json_.get<double>();
-  }
-  template <typename Integer>
-  [[nodiscard]] std::optional<Integer> integer() const {
-    if (json_.is_null()) return std::nullopt;
-    if (!json_.is_number_unsigned()) fail("expected a whole number or null");
-    return json_.get<Integer>();
-  }
-  /// Calls with every member (objects) or element (arrays) and its key or index.
-  template <typename Use>
-  void each(Use use) const {
-    if (!json_.is_structured()) fail("expected an object or an array");
-    for (const auto& [key, element] : json_.items())
-      use(key, Value(element, file_, pointer_ + "/" + key));
-  }
-  [[nodiscard]] std::vector<std::string> texts() const {
-    std::vector<std::string> out;
-    each([&out](const std::string&, const Value& element) { out.push_back(element.text()); });
-    return out;
-  }
-  [[nodiscard]] bool is_null() const { return json_.is_null(); }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw ResultError(fmt::format("{} {}: {}", file_, pointer_.empty() ? "/" : pointer_, what));
-  }
-
- private:
-  const Json& json_;
-  std::string file_;
-  std::string pointer_;
-};
 
 metrics::JobResult read_job(const Value& value) {
   metrics::JobResult job;
@@ -99,21 +44,7 @@ metrics::LinkResult read_link(const Value& value) {
 metrics::PolicyResult read_policy(const std::string& name, const Value& value) {
   metrics::PolicyResult policy;
   policy.name = name;
-  const Value metrics = value.at("metrics");
-  for (std::size_t i = 0; i < metrics::kMetrics; ++i) {
-    const std::string key(metrics::metric_catalog()[i].key);
-    policy.metrics.set(static_cast<metrics::Metric>(i), metrics.at(key).number());
-  }
-  const Value attribution = metrics.at("attribution");
-  if (!attribution.is_null()) {
-    metrics::Attribution parts;
-    for (const auto& part : metrics::attribution_parts()) {
-      const double seconds = attribution.at(std::string(part.key)).number().value_or(0);
-      if (!(seconds >= 0)) attribution.fail("a part of an iteration cannot be negative");
-      parts.*part.member = from_seconds(seconds);  // exact: it was written from ticks
-    }
-    policy.attribution = parts;
-  }
+  read_metrics(value.at("metrics"), policy);
   value.at("jobs").each(
       [&](const std::string&, const Value& job) { policy.jobs.push_back(read_job(job)); });
   value.at("links").each(
@@ -132,12 +63,7 @@ std::string percent_text(double before, double after) {
 }  // namespace
 
 metrics::RunResult parse_result(const std::string& text, const std::string& name) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw ResultError(fmt::format("{}: not JSON: {}", name, error.what()));
-  }
+  const Json json = parse_json(text, name);
   const Value root(json, name, "");
   metrics::RunResult result;
   result.version = root.at("railyard").text();
@@ -158,14 +84,10 @@ metrics::RunResult parse_result(const std::string& text, const std::string& name
 }
 
 metrics::RunResult read_result(const std::filesystem::path& path) {
-  namespace fs = std::filesystem;
   std::error_code ignored;
-  const fs::path file = fs::is_directory(path, ignored) ? path / "result.json" : path;
-  if (!fs::exists(file, ignored)) throw ResultError(fmt::format("{}: no such file", file.string()));
-  std::ifstream in(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) throw IoError(fmt::format("{}: cannot be read", file.string()));
-  return parse_result(text, file.string());
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  const std::filesystem::path file = is_folder ? path / "result.json" : path;
+  return parse_result(read_text(file), file.string());
 }
 
 double Tolerances::of(std::string_view metric) const {

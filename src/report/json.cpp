@@ -5,6 +5,7 @@
 
 #include "json_writer.hpp"
 #include "railyard/core/check.hpp"
+#include "railyard/report/compare.hpp"
 #include "railyard/report/report.hpp"
 
 namespace railyard::report {
@@ -84,8 +85,6 @@ std::string JsonWriter::finish() {
   return out_ + '\n';
 }
 
-namespace {
-
 void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
   json.key("metrics");
   json.open('{');
@@ -106,6 +105,8 @@ void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
   }
   json.close('}');
 }
+
+namespace {
 
 void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
   json.key("jobs");
@@ -240,6 +241,27 @@ std::string meta_json(const Meta& meta) {
   }
   json.close('}');
   json.close('}');
+  return json.finish();
+}
+
+std::string differences_json(const std::vector<Difference>& differences) {
+  JsonWriter json;
+  json.open('[');
+  for (const Difference& one : differences) {
+    json.open('{', true);
+    json.member("policy", one.policy);
+    json.key("metric");
+    if (one.metric.empty()) {
+      json.null();
+    } else {
+      json.value(one.metric);
+    }
+    json.member("before", one.metric.empty() ? std::nullopt : one.before);
+    json.member("after", one.metric.empty() ? std::nullopt : one.after);
+    json.member("change", one.change());
+    json.close('}');
+  }
+  json.close(']');
   return json.finish();
 }
 

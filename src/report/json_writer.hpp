@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "railyard/metrics/run_result.hpp"
+
 namespace railyard::report {
 
 class JsonWriter {
@@ -52,5 +54,8 @@ class JsonWriter {
   bool first_ = true;
   bool after_key_ = false;
 };
+
+/// "metrics": { … }, with the attribution at its place in the contract.
+void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy);
 
 }  // namespace railyard::report

@@ -29,9 +29,6 @@ namespace railyard::report {
 [[nodiscard]] std::vector<std::string> why(const metrics::RunResult& result,
                                            const std::optional<Verdict>& verdict);
 
-/// Warnings, each once, with the policies that gave it.
-[[nodiscard]] std::vector<std::string> warnings_once(const metrics::RunResult& result);
-
 /// "3.241 s", "108.3 ms", with four significant digits and the sign if negative.
 [[nodiscard]] std::string time_text(double seconds);
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "sections.hpp"
@@ -17,6 +18,8 @@ using metrics::RunResult;
 constexpr double kHotShare =
     0.05;  // a hot link binds a flow for more than 5 % of the time (docs/reference)
 
+constexpr double kCloseShare = 0.001;
+
 std::string_view noun(Metric metric) {
   switch (metric) {
     case Metric::throughput_tokens_per_s:
@@ -30,6 +33,18 @@ std::string_view noun(Metric metric) {
   }
 }
 
+/// Policies that all but tie with the winner: a reader should not take rounding for a verdict.
+std::string close_behind(const RunResult& result, const Verdict& verdict) {
+  const double best = *result.policies[verdict.winner].metrics.get(verdict.metric);
+  std::string names;
+  for (const PolicyResult& policy : result.policies) {
+    const double value = *policy.metrics.get(verdict.metric);
+    if (value == best || std::abs(value - best) > kCloseShare * std::abs(best)) continue;
+    names += (names.empty() ? "" : ", ") + policy.name;
+  }
+  return names;
+}
+
 std::string winner_sentence(const RunResult& result, const Verdict& verdict) {
   const PolicyResult& winner = result.policies[verdict.winner];
   const PolicyResult& against = result.policies[verdict.against];
@@ -41,9 +56,12 @@ std::string winner_sentence(const RunResult& result, const Verdict& verdict) {
   }
   std::string names = winner.name;
   for (const std::size_t tie : verdict.ties) names += " = " + result.policies[tie].name;
-  return fmt::format("{} {}: {} the {} of {}{}.", names, verdict.ties.empty() ? "wins" : "tie",
-                     ratio_text(ours, theirs), noun(verdict.metric),
-                     is_baseline ? "the next best, " : "the baseline, ", against.name);
+  const std::string close = close_behind(result, verdict);
+  return fmt::format(
+      "{} {}: {} the {} of {}{}{}.", names, verdict.ties.empty() ? "wins" : "tie",
+      ratio_text(ours, theirs), noun(verdict.metric),
+      is_baseline ? "the next best, " : "the baseline, ", against.name,
+      close.empty() ? "" : fmt::format("; within {:.1f} % of it: {}", kCloseShare * 100, close));
 }
 
 /// Of what the difference between two iterations is made, largest part first.

@@ -45,4 +45,8 @@ struct Difference {
                                               const metrics::RunResult& after,
                                               const Tolerances& tolerances = {});
 
+/// What moved, as JSON: [{"policy", "metric", "before", "after"}, …]; a policy that only one side
+/// has has a null metric.
+[[nodiscard]] std::string differences_json(const std::vector<Difference>& differences);
+
 }  // namespace railyard::report

@@ -5,7 +5,10 @@
 // round-trip form, null where a metric has no meaning. Equal results give equal bytes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,9 @@ enum class Format : std::uint8_t { table, json, csv, markdown };
 /// One row a policy; metrics under their contract names, attribution as attribution_<part>_s.
 [[nodiscard]] std::string result_csv(const metrics::RunResult& result);
 [[nodiscard]] std::string result_markdown(const metrics::RunResult& result);
+
+/// Warnings, each once, after the names of the policies that gave it.
+[[nodiscard]] std::vector<std::string> warnings_once(const metrics::RunResult& result);
 
 /// How a run went, for meta.json. Never compared with anything.
 struct Meta {

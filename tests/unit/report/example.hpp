@@ -9,8 +9,9 @@ namespace railyard::test {
 /// tokens/s. arnold:   iteration 3.2 s = 2 compute + 0.5 bubble + 0.4 PP + 0.3 DP + 0 contention;
 /// 1,250,000 tokens/s.
 inline metrics::RunResult example_result() {
-  using namespace std::chrono_literals;
   using metrics::Metric;
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
   metrics::RunResult result;
   result.version = "0.1.0";
   result.scenario = "example";
@@ -28,7 +29,9 @@ inline metrics::RunResult example_result() {
   base.metrics.set(Metric::queue_s_mean, 0.0);
   base.metrics.set(Metric::diffusion_weighted, 4.5);
   base.metrics.set(Metric::traffic_share_core, 0.1234);
-  base.attribution = metrics::Attribution{2s, 500ms, {}, 1s, 300ms, {}, {}, {}, 200ms};
+  base.attribution =
+      metrics::Attribution{seconds(2), milliseconds(500), {}, seconds(1), milliseconds(300), {}, {},
+                           {},         milliseconds(200)};
   base.jobs.push_back({"job", 960, "finished", 0.0, 0.0, 800.0, 4.0, {}, {}, 1.0, 6, 4, 6, 20});
   base.links.push_back({"minipod0.spine1->core2", "core", 1e12, 0.5, 0.75, 0.25});
   base.warnings = {"memory is nearly full"};
@@ -40,7 +43,8 @@ inline metrics::RunResult example_result() {
   arnold.metrics.set(Metric::iteration_s_mean, 3.2);
   arnold.metrics.set(Metric::mfu, 0.5);
   arnold.metrics.set(Metric::diffusion_weighted, 2.5);
-  arnold.attribution = metrics::Attribution{2s, 500ms, {}, 400ms, 300ms, {}, {}, {}, {}};
+  arnold.attribution = metrics::Attribution{
+      seconds(2), milliseconds(500), {}, milliseconds(400), milliseconds(300), {}, {}, {}, {}};
   arnold.links[0].binding_share = 0.01;
   result.policies = {base, arnold};
   result.digest = metrics::digest_of(result);

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "example.hpp"
+#include "railyard/report/baseline.hpp"
 #include "railyard/report/compare.hpp"
 #include "railyard/report/report.hpp"
 
@@ -64,4 +65,30 @@ TEST_CASE("a file that is no result is refused with the place") {
                        "x.json /policies/best_fit/metrics/mfu: expected a number or null",
                        report::ResultError);
   CHECK_THROWS_AS((void)report::read_result("no/such/file.json"), report::ResultError);
+}
+
+// A recording holds what decides: a re-run that gives the same metrics differs in nothing, to the
+// tick.
+TEST_CASE("a recorded baseline reads back without loss") {
+  report::Baseline baseline;
+  baseline.description = "the example";
+  baseline.reason = "first";
+  baseline.scenario = "../../scenarios/example.json";
+  baseline.set = {{"/seed", "7"}};
+  baseline.tolerances.relative = {{"mfu", 0.01}};
+  baseline.result = test::example_result();
+  const std::string text = report::baseline_json(baseline);
+  const report::Baseline back = report::parse_baseline(text, "example.json");
+  CHECK(report::baseline_json(back) == text);
+  CHECK(back.tolerances.of("mfu") == 0.01);
+  CHECK(report::compare(back.result, test::example_result()).empty());
+  CHECK(back.result.digest == test::example_result().digest);
+}
+
+TEST_CASE("a baseline with a tolerance of a metric that does not exist is refused") {
+  report::Baseline baseline;
+  baseline.result = test::example_result();
+  baseline.tolerances.relative = {{"speed", 0.01}};
+  CHECK_THROWS_WITH_AS((void)report::parse_baseline(report::baseline_json(baseline), "x.json"),
+                       "x.json /tolerances/speed: no such metric", report::ResultError);
 }

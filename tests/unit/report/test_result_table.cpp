@@ -71,6 +71,15 @@ TEST_CASE("a winning baseline is compared with the next best") {
             "arnold wins: 1.250× the throughput of the next best, best_fit."));
 }
 
+// 1,249,500 is 0.04 % below 1,250,000: within 0.1 %, so the sentence says it is close.
+TEST_CASE("a policy just behind the winner is named") {
+  auto result = test::example_result();
+  result.policies.push_back(result.policies[1]);
+  result.policies[2].name = "close";
+  result.policies[2].metrics.set(Metric::throughput_tokens_per_s, 1'249'500);
+  CHECK(has(report::result_table(result), "of the baseline, best_fit; within 0.1 % of it: close."));
+}
+
 TEST_CASE("equal policies have no winner") {
   auto result = test::example_result();
   result.policies[1] = result.policies[0];
