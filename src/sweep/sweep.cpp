@@ -1,0 +1,178 @@
+#include "railyard/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "railyard/config/reader.hpp"
+#include "railyard/core/check.hpp"
+
+namespace railyard::sweep {
+
+namespace {
+
+using config::Errors;
+using config::Node;
+
+constexpr std::size_t kMaxPoints = 100'000;
+
+std::vector<std::string> pointers_of(std::string_view axis) {
+  std::vector<std::string> out;
+  while (!axis.empty()) {
+    const std::size_t end = std::min(axis.find(' '), axis.size());
+    if (end > 0) out.emplace_back(axis.substr(0, end));
+    axis.remove_prefix(std::min(end + 1, axis.size()));
+  }
+  return out;
+}
+
+/// "grid": the product of its values, first key slowest.
+void read_grid(const Node& grid, Errors& errors, Sweep& sweep) {
+  if (!grid.is_object() || grid.size() == 0) {
+    errors.add(grid, "expected an object of JSON pointers with an array of values each");
+    return;
+  }
+  sweep.points.push_back({std::vector<std::string>(grid.size()), 0});
+  for (std::size_t axis = 0; axis < grid.size(); ++axis) {
+    sweep.axes.emplace_back(grid.key_at(axis));
+    const Node values = grid.at(axis);
+    if (!values.is_array() || values.size() == 0) {
+      errors.add(values, "expected an array of at least one value");
+      continue;
+    }
+    if (sweep.points.size() * values.size() > kMaxPoints) {
+      errors.add(grid, fmt::format("more than {} points", kMaxPoints));
+      return;
+    }
+    std::vector<Point> grown;
+    for (const Point& point : sweep.points) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        grown.push_back(point);
+        grown.back().values[axis] = values.at(i).dump();
+      }
+    }
+    sweep.points = std::move(grown);
+  }
+}
+
+/// "points": a list of objects of pointers and values.
+void read_points(const Node& list, Errors& errors, Sweep& sweep) {
+  if (!list.is_array() || list.size() == 0) {
+    errors.add(list, "expected an array of at least one point");
+    return;
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Node node = list.at(i);
+    if (!node.is_object()) {
+      errors.add(node, "expected an object of JSON pointers and values");
+      continue;
+    }
+    Point point;
+    point.values.resize(sweep.axes.size());
+    for (std::size_t k = 0; k < node.size(); ++k) {
+      const std::string key(node.key_at(k));
+      const auto axis = static_cast<std::size_t>(
+          std::find(sweep.axes.begin(), sweep.axes.end(), key) - sweep.axes.begin());
+      if (axis == sweep.axes.size()) {
+        sweep.axes.push_back(key);
+        point.values.emplace_back();
+      }
+      point.values[axis] = node.at(k).dump();
+    }
+    sweep.points.push_back(std::move(point));
+  }
+  for (Point& point : sweep.points) point.values.resize(sweep.axes.size());
+}
+
+std::vector<std::uint64_t> read_seeds(config::Reader& reader) {
+  std::vector<std::uint64_t> seeds;
+  const auto node = reader.child("seeds");
+  if (!node) return seeds;
+  std::vector<std::int64_t> values;
+  if (!config::decode(*node, reader.errors(), values)) return seeds;
+  if (values.empty()) reader.fail("seeds", "expected at least one seed");
+  for (const std::int64_t value : values) {
+    if (value < 0) reader.fail("seeds", fmt::format("a seed cannot be negative, found {}", value));
+    seeds.push_back(static_cast<std::uint64_t>(value));
+  }
+  return seeds;
+}
+
+std::string point_text(const Sweep& sweep, std::size_t index) {
+  std::string out = fmt::format("point {}", index);
+  for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) {
+    const std::string& value = sweep.points[index].values[axis];
+    if (!value.empty()) out += fmt::format(", {} = {}", sweep.axes[axis], value);
+  }
+  return out;
+}
+
+/// Applies the values of every point to the scenario and loads it; nothing has run when a point is
+/// refused.
+void load_points(Sweep& sweep, const config::Document& base, const std::string& scenario_name,
+                 const std::filesystem::path& directory, const std::vector<std::uint64_t>& seeds,
+                 std::optional<std::uint64_t> seed, Errors& errors) {
+  std::vector<Point> seeded;
+  std::vector<std::optional<std::uint64_t>> chosen(seeds.begin(), seeds.end());
+  if (chosen.empty()) chosen.push_back(seed);
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    try {
+      config::Document document = base;
+      for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) {
+        const std::string& value = sweep.points[i].values[axis];
+        if (value.empty()) continue;
+        for (const std::string& pointer : pointers_of(sweep.axes[axis]))
+          document = document.set(pointer, value, directory);
+      }
+      for (const auto one : chosen) {
+        sweep.specs.push_back(scenario::load(document, scenario_name, one));
+        seeded.push_back(sweep.points[i]);
+        seeded.back().seed = sweep.specs.back().seed();
+      }
+    } catch (const config::ConfigError& error) {
+      for (const std::string& line : error.lines())
+        errors.add(fmt::format("{}: {}", point_text(sweep, i), line));
+    }
+  }
+  sweep.points = std::move(seeded);
+}
+
+}  // namespace
+
+bool is_sweep(const config::Document& document) {
+  const Node root = document.root();
+  return root.is_object() && root.find("scenario").has_value() &&
+         !root.find("topology").has_value();
+}
+
+Sweep load(const config::Document& document, const std::string& name, const Changes& changes,
+           std::optional<std::uint64_t> seed) {
+  Errors errors;
+  config::Reader reader(document.root(), errors);
+  Sweep sweep;
+  sweep.name = name;
+  sweep.description = reader.required<std::string>("description");
+  const auto path = reader.required<std::filesystem::path>("scenario");
+  const auto grid = reader.child("grid");
+  const auto points = reader.child("points");
+  if (grid.has_value() == points.has_value()) {
+    errors.add(document.root(), grid ? "\"grid\" and \"points\" cannot both be given"
+                                     : "\"grid\" or \"points\" is missing");
+  } else if (grid) {
+    read_grid(*grid, errors, sweep);
+  } else {
+    read_points(*points, errors, sweep);
+  }
+  const auto seeds = read_seeds(reader);
+  reader.finish();
+  errors.throw_if_any();
+
+  config::Document scenario = config::Document::parse_file(path);
+  for (const auto& [pointer, value] : changes) scenario = scenario.set(pointer, value);
+  load_points(sweep, scenario, path.stem().string(), document.root().directory(), seeds, seed,
+              errors);
+  errors.throw_if_any();
+  return sweep;
+}
+
+}  // namespace railyard::sweep
