@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "output.hpp"
+#include "railyard/report/baseline.hpp"
+#include "railyard/report/table.hpp"
+#include "simulate.hpp"
+
+namespace railyard::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> recordings(const CommandLine& line) {
+  std::vector<fs::path> out(line.words().begin(), line.words().end());
+  if (!out.empty()) return out;
+  fs::path folder(line.text("baselines").value_or(""));
+  if (folder.empty() && !bundled("results").empty()) folder = bundled("results") / "baselines";
+  if (folder.empty() || !fs::is_directory(folder)) {
+    throw config::ConfigError(fmt::format("{}: no such folder of recordings",
+                                          folder.empty() ? "results/baselines" : folder.string()));
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end());
+  if (out.empty())
+    throw config::ConfigError(
+        fmt::format("{}: holds no recording; add one with --add SCENARIO", folder.string()));
+  return out;
+}
+
+/// Runs what a recording names. Empty when interrupted.
+std::optional<metrics::RunResult> rerun(const CommandLine& line, const fs::path& file,
+                                        const report::Baseline& baseline) {
+  const fs::path scenario = shown_path((file.parent_path() / baseline.scenario).lexically_normal());
+  auto document = read_changed(scenario, baseline.set);
+  // Only changes of this command are on trial: "what if a link were 1 % slower?"
+  for (const auto& [pointer, value] : line.changes()) document = document.set(pointer, value);
+  const std::vector<scenario::Spec> specs{
+      scenario::load(document, scenario_name(scenario), baseline.result.seed)};
+  auto simulated = simulate(line, specs);
+  if (!simulated[0].complete) return std::nullopt;
+  return std::move(simulated[0].result);
+}
+
+report::Table drift_table(const report::Baseline& before, const metrics::RunResult& after) {
+  report::Table table{{{"policy", "", {}, true, false},
+                       {"metric", "", {}, true, false},
+                       {"recorded", "", {}, false, false},
+                       {"now", "", {}, false, false},
+                       {"difference", "", {}, false, false}}};
+  const auto add = [&table](std::vector<std::string> cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      table.columns[i].cells.push_back(std::move(cells[i]));
+  };
+  const auto text = [](std::optional<double> value) {
+    return value ? fmt::format("{}", *value) : std::string(report::kNone);
+  };
+  for (const report::Difference& one : report::compare(before.result, after, before.tolerances)) {
+    if (one.metric.empty()) {
+      add({one.policy, "(policy)", "", "", one.change()});
+    } else {
+      add({one.policy, one.metric, text(one.before), text(one.after), one.change()});
+    }
+  }
+  if (before.tolerances.relative.empty() && before.result.digest != after.digest) {
+    add({"", "digest", before.result.digest, after.digest, "moved"});
+  }
+  return table;
+}
+
+void record(const fs::path& file, report::Baseline baseline, metrics::RunResult result,
+            const std::string& reason) {
+  baseline.reason = reason;
+  baseline.result = std::move(result);
+  write_file(file, report::baseline_json(baseline));
+  say(fmt::format("{}: recorded", shown_path(file)));
+}
+
+int add(const CommandLine& line, const std::string& scenario, const std::string& reason) {
+  const fs::path folder(line.text("baselines").value_or("results/baselines"));
+  prepare_folder(folder);
+  report::Baseline baseline;
+  baseline.scenario = fs::path(scenario).lexically_proximate(folder).generic_string();
+  if (fs::path(scenario).is_absolute() || folder.is_absolute()) {
+    baseline.scenario = fs::proximate(scenario, folder).generic_string();
+  }
+  baseline.set = line.changes();
+  const std::vector<scenario::Spec> specs{scenario::load(
+      read_changed(scenario, baseline.set), scenario_name(scenario), line.number("seed"))};
+  auto simulated = simulate(line, specs);
+  if (!simulated[0].complete) return kInterrupted;
+  baseline.description =
+      fmt::format("railyard check re-runs {} and compares it with this", scenario_name(scenario));
+  record(folder / (scenario_name(scenario) + ".json"), baseline, std::move(*simulated[0].result),
+         reason);
+  return kGood;
+}
+
+}  // namespace
+
+int check(const Arguments& arguments) {
+  CommandLine line({"check",
+                    "[BASELINE…]",
+                    "Re-runs recorded scenarios (all of results/baselines when none is named) and "
+                    "compares metric by metric. Exit 1\n"
+                    "where something moved, with a table of it. --set changes the scenario "
+                    "beforehand, to see what that moves.",
+                    {"railyard check",
+                     "railyard check --add scenarios/quickstart.json --reason \"first recording\" "
+                     "--baselines build/baselines"}});
+  line.simulation_options();
+  line.option("baselines", "DIR", "folder of recordings (default: results/baselines)");
+  line.flag("accept", "records what was found, in place of what was recorded; wants --reason");
+  line.option("add", "SCENARIO", "records a scenario for the first time; wants --reason");
+  line.option("reason", "TEXT", "why results moved, for the record");
+  if (!line.parse(arguments)) return kGood;
+  const std::string reason = line.text("reason").value_or("");
+  if (reason.empty() && (line.has("accept") || line.has("add"))) {
+    throw config::ConfigError("--accept and --add want a --reason \"why results moved\"");
+  }
+  if (line.has("accept") && !line.changes().empty()) {
+    throw config::ConfigError("--accept records the scenario as it stands; leave out --set");
+  }
+  if (const auto scenario = line.text("add")) return add(line, *scenario, reason);
+
+  bool any = false;
+  for (const fs::path& file : recordings(line)) {
+    const report::Baseline before = report::read_baseline(file);
+    const auto after = rerun(line, file, before);
+    if (!after) return kInterrupted;
+    const report::Table table = drift_table(before, *after);
+    const std::size_t moved = table.columns[0].cells.size();
+    if (moved == 0) {
+      write_stdout(fmt::format("{}: as recorded\n", file.stem().string()));
+      continue;
+    }
+    write_stdout(
+        fmt::format("{}: {} values moved\n{}", file.stem().string(), moved, to_text(table)));
+    any = true;
+    if (line.has("accept")) record(file, before, *after, reason);
+  }
+  return any && !line.has("accept") ? kDiffers : kGood;
+}
+
+}  // namespace railyard::cli

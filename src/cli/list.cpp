@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "command_line.hpp"
+#include "output.hpp"
+#include "railyard/collective/collective.hpp"
+#include "railyard/config/catalog.hpp"
+#include "railyard/config/reader.hpp"
+#include "railyard/metrics/run_result.hpp"
+#include "railyard/report/table.hpp"
+#include "railyard/scheduler/placement.hpp"
+#include "railyard/scheduler/queue.hpp"
+#include "railyard/topology/builder.hpp"
+#include "railyard/topology/routing.hpp"
+#include "railyard/workload/transformer.hpp"
+
+namespace railyard::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using config::EntryDescription;
+
+/// A member of a family: its line in the list, and what `list FAMILY NAME` says of it.
+struct Entry {
+  std::string name;
+  std::string summary;
+  std::string details;
+};
+using Entries = std::vector<Entry>;
+
+std::string_view name_of(config::ParameterType type) {
+  static constexpr std::array<std::string_view, 8> kNames{
+      "boolean", "integer", "real", "string", "choice", "bytes", "bandwidth", "duration"};
+  return kNames.at(static_cast<std::size_t>(type));
+}
+
+std::string range_of(const config::ParameterSpec& parameter) {
+  if (!parameter.choices.empty()) return fmt::format("{}", fmt::join(parameter.choices, " | "));
+  if (parameter.min && parameter.max)
+    return fmt::format("{} to {}", *parameter.min, *parameter.max);
+  if (parameter.min) return fmt::format("from {}", *parameter.min);
+  return parameter.max ? fmt::format("up to {}", *parameter.max) : std::string();
+}
+
+Entry entry_of(const EntryDescription& description) {
+  Entry entry{std::string(description.name), std::string(description.summary), ""};
+  if (description.parameters.empty()) {
+    entry.details = "no parameters\n";
+    return entry;
+  }
+  report::Table table{{{"parameter", "", {}, true, false},
+                       {"type", "", {}, true, false},
+                       {"default", "", {}, true, false},
+                       {"values", "", {}, true, false},
+                       {"meaning", "", {}, true, false}}};
+  for (const auto& parameter : description.parameters) {
+    const std::string cells[] = {
+        std::string(parameter.name), std::string(name_of(parameter.type)),
+        parameter.fallback.empty() ? "required" : std::string(parameter.fallback),
+        range_of(parameter), std::string(parameter.help)};
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      table.columns[i].cells.push_back(cells[i]);
+  }
+  entry.details = report::to_text(table, 1000);
+  return entry;
+}
+
+Entries entries_of(const std::vector<const EntryDescription*>& descriptions) {
+  Entries out;
+  for (const auto* description : descriptions) out.push_back(entry_of(*description));
+  return out;
+}
+
+Entries topologies() {
+  Entries out;
+  for (const auto& builder : topology::topology_catalog()) {
+    out.push_back({std::string(builder.name), std::string(builder.summary),
+                   report::wrapped("keys: ", fmt::format("{}", fmt::join(builder.keys, ", ")))});
+  }
+  return out;
+}
+Entries routings() {
+  return entries_of(config::descriptions(topology::routing_catalog()));
+}
+Entries collectives() {
+  return entries_of(config::descriptions(collective::algorithm_catalog()));
+}
+Entries placements() {
+  return entries_of(config::descriptions(scheduler::placement_catalog()));
+}
+Entries queues() {
+  return entries_of(config::descriptions(scheduler::queue_catalog()));
+}
+
+Entries gpus() {
+  Entries out;
+  for (const workload::GpuSpec& gpu : workload::gpu_catalog()) {
+    const double peak = gpu.peak_bf16.per_s() * 1e-12;
+    const auto gib = static_cast<double>(gpu.memory.count()) / (1U << 30U);
+    out.push_back(
+        {gpu.name,
+         fmt::format("{:.0f} Tflops bf16, {:.0f} GiB, {:.0f} GB/s", peak, gib,
+                     static_cast<double>(gpu.memory_bandwidth.bytes_per_s()) * 1e-9),
+         fmt::format("bf16 peak: {} Tflops\nmemory: {} bytes at {} bytes/s\nGEMM efficiency: "
+                     "{}\nmemory efficiency: {}\n"
+                     "attention efficiency: {}\nmultiprocessors: {}\nkernel overhead: {} s\n{}",
+                     peak, gpu.memory.count(), gpu.memory_bandwidth.bytes_per_s(),
+                     gpu.gemm_efficiency, gpu.memory_efficiency, gpu.attention_efficiency,
+                     gpu.multiprocessors, in_seconds(gpu.kernel_overhead),
+                     report::wrapped("source: ", gpu.source))});
+  }
+  return out;
+}
+
+Entries models() {
+  Entries out;
+  const fs::path folder = bundled("workloads");
+  if (folder.empty())
+    throw config::ConfigError("no folder \"workloads\" here or beside the program");
+  std::vector<fs::path> files;
+  for (const auto& file : fs::directory_iterator(folder / "models")) {
+    if (file.path().extension() == ".json") files.push_back(file.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    config::Errors errors;
+    const auto document = config::Document::parse_file(file);
+    const workload::ModelSpec model = workload::read_model(document.root(), errors);
+    errors.throw_if_any();
+    out.push_back(
+        {file.stem().string(),
+         fmt::format("{:.1f} billion parameters, {} layers of {}, sequence {}",
+                     model.parameters() * 1e-9, model.layers, model.hidden, model.sequence),
+         fmt::format("file: {}\n{}\n", shown_path(file), document.root().dump())});
+  }
+  return out;
+}
+
+Entries all_metrics() {
+  Entries out;
+  for (const auto& metric : metrics::metric_catalog()) {
+    const std::string_view better = metric.better == metrics::Better::higher  ? "higher is better"
+                                    : metric.better == metrics::Better::lower ? "lower is better"
+                                                                              : "neither is better";
+    out.push_back(
+        {std::string(metric.key), std::string(metric.summary), fmt::format("{}\n", better)});
+  }
+  return out;
+}
+
+struct Family {
+  std::string_view name;
+  std::string_view summary;
+  Entries (*entries)();
+};
+constexpr std::array<Family, 8> kFamilies{{
+    {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
+    {"routings", "path choice, \"routing\" of a scenario's network", routings},
+    {"collectives", "algorithms of collective operations", collectives},
+    {"placements", "placement policies, \"placement\" of a policy set", placements},
+    {"queues", "queue policies, \"queue\" of a policy set", queues},
+    {"gpus", "kinds of GPUs, \"gpu\" of a topology file", gpus},
+    {"models", "model files in workloads/models", models},
+    {"metrics", "what a result says of each policy set", all_metrics},
+}};
+
+std::string names_and_summaries(const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::size_t width = 0;
+  for (const auto& [name, summary] : rows) width = std::max(width, name.size());
+  std::string out;
+  for (const auto& [name, summary] : rows)
+    out += report::wrapped(fmt::format("{:<{}}  ", name, width), summary);
+  return out;
+}
+
+std::string list_text(const Arguments& words) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  if (words.empty()) {
+    for (const Family& family : kFamilies) rows.emplace_back(family.name, family.summary);
+    return names_and_summaries(rows);
+  }
+  std::vector<std::string_view> known;
+  for (const Family& family : kFamilies) known.push_back(family.name);
+  const auto at = std::find(known.begin(), known.end(), words[0]);
+  if (at == known.end())
+    throw config::ConfigError(
+        unknown(fmt::format("\"{}\" is no family", words[0]), words[0], known));
+  const Entries entries = kFamilies.at(static_cast<std::size_t>(at - known.begin())).entries();
+  if (words.size() == 1) {
+    for (const Entry& entry : entries) rows.emplace_back(entry.name, entry.summary);
+    return names_and_summaries(rows);
+  }
+  std::vector<std::string_view> names;
+  for (const Entry& entry : entries) {
+    if (entry.name == words[1])
+      return fmt::format("{}: {}\n\n{}", entry.name, entry.summary, entry.details);
+    names.push_back(entry.name);
+  }
+  throw config::ConfigError(
+      unknown(fmt::format("\"{}\" is none of {}", words[1], words[0]), words[1], names));
+}
+
+}  // namespace
+
+int list(const Arguments& arguments) {
+  CommandLine line(
+      {"list",
+       "[FAMILY [NAME]]",
+       "What this program can be asked for: the families, the members of one, or one member with "
+       "its parameters.",
+       {"railyard list", "railyard list placements", "railyard list placements arnold"}});
+  if (!line.parse(arguments)) return kGood;
+  line.expect_words(0, 2, "a family and a name at most");
+  write_stdout(list_text(line.words()));
+  return kGood;
+}
+
+}  // namespace railyard::cli

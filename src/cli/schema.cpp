@@ -1,0 +1,119 @@
+#include "schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "command_line.hpp"
+#include "output.hpp"
+#include "railyard/config/document.hpp"
+#include "railyard/metrics/run_result.hpp"
+
+namespace railyard::cli {
+
+namespace {
+
+using namespace json_schema;
+
+struct KindOfFile {
+  std::string_view name;
+  std::string_view summary;
+  std::string (*schema)();
+};
+constexpr std::array<KindOfFile, 5> kKinds{{
+    {"topology", "fabrics, as in topologies/", topology_schema},
+    {"workload", "models and micro-benchmarks, as in workloads/", workload_schema},
+    {"scenario", "what to simulate, as in scenarios/", scenario_schema},
+    {"sweep", "one scenario with many settings, as in scenarios/sweeps/", sweep_schema},
+    {"result", "result.json, and the output of --format json", result_schema},
+}};
+
+std::string nullable(std::string_view type) {
+  return fmt::format(R"({{"type": ["{}", "null"]}})", type);
+}
+
+/// An object in which every member must be there.
+std::string whole(const Members& members) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, schema] : members) names.emplace_back(name);
+  return object(members, names);
+}
+
+std::string metrics_schema() {
+  Members parts;
+  for (const auto& part : metrics::attribution_parts())
+    parts.emplace_back(part.key, number(0, 1e300));
+  Members members{{"attribution", any_of({whole(parts), R"({"type": "null"})"})}};
+  for (const auto& metric : metrics::metric_catalog())
+    members.emplace_back(metric.key, nullable("number"));
+  return whole(members);
+}
+
+std::string job_schema() {
+  Members members{{"name", text()},
+                  {"gpus", integer(1)},
+                  {"status", words({"finished", "running", "queued", "rejected"})}};
+  for (const char* key : {"submit_s", "start_s", "finish_s", "iteration_s", "iteration_s_min",
+                          "iteration_s_max", "slowdown"}) {
+    members.emplace_back(key, nullable("number"));
+  }
+  for (const char* key : {"spread_dp_max", "spread_pp_max", "minipods", "leaves"}) {
+    members.emplace_back(key, nullable("integer"));
+  }
+  return whole(members);
+}
+
+}  // namespace
+
+std::string result_schema() {
+  Members link{{"name", text()}, {"tier", text()}};
+  for (const char* key : {"bytes", "utilization", "busy_share", "binding_share"})
+    link.emplace_back(key, number(0, 1e300));
+  const std::string policy = whole({{"metrics", metrics_schema()},
+                                    {"jobs", array_of(job_schema())},
+                                    {"links", array_of(whole(link))},
+                                    {"warnings", array_of(text())},
+                                    {"placement", text()}});
+  Members ratios;
+  for (const auto& metric : metrics::metric_catalog()) {
+    ratios.emplace_back(metric.key, whole({{"ratio", nullable("number")}}));
+  }
+  return root("railyard result", whole({{"railyard", text()},
+                                        {"scenario", text()},
+                                        {"seed", integer(0)},
+                                        {"digest", text()},
+                                        {"baseline", text()},
+                                        {"policies", map_of(policy, 1)},
+                                        {"comparison", map_of(object(ratios))},
+                                        {"notes", array_of(text())},
+                                        {"description", text()}}));
+}
+
+int schema(const Arguments& arguments) {
+  CommandLine line({"schema",
+                    "[KIND]",
+                    "The JSON Schema (draft 2020-12) of a kind of file, for editors and "
+                    "validators; without a kind, the kinds.",
+                    {"railyard schema", "railyard schema scenario"}});
+  if (!line.parse(arguments)) return kGood;
+  line.expect_words(0, 1, "a kind of file at most");
+  std::string kinds;
+  std::vector<std::string_view> names;
+  for (const KindOfFile& kind : kKinds) {
+    kinds += fmt::format("{:<10}{}\n", kind.name, kind.summary);
+    names.push_back(kind.name);
+  }
+  if (line.words().empty()) {
+    write_stdout(kinds);
+    return kGood;
+  }
+  const std::string& wanted = line.words()[0];
+  const auto at = std::find(names.begin(), names.end(), wanted);
+  if (at == names.end())
+    throw config::ConfigError(unknown(fmt::format("\"{}\" has no schema", wanted), wanted, names));
+  write_stdout(kKinds.at(static_cast<std::size_t>(at - names.begin())).schema());
+  return kGood;
+}
+
+}  // namespace railyard::cli

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <map>
+
+#include "railyard/collective/collective.hpp"
+#include "railyard/config/catalog.hpp"
+#include "railyard/scheduler/placement.hpp"
+#include "railyard/scheduler/queue.hpp"
+#include "railyard/topology/builder.hpp"
+#include "railyard/topology/routing.hpp"
+#include "railyard/workload/transformer.hpp"
+#include "schema.hpp"
+
+namespace railyard::cli {
+
+namespace {
+
+using namespace json_schema;
+using config::EntryDescription;
+using config::ParameterSpec;
+using config::ParameterType;
+
+std::string parameter(const ParameterSpec& spec) {
+  switch (spec.type) {
+    case ParameterType::boolean:
+      return boolean();
+    case ParameterType::integer:
+      return integer(spec.min ? static_cast<std::int64_t>(*spec.min) : INT64_C(-1) << 53);
+    case ParameterType::real:
+      return number(spec.min.value_or(-1e300), spec.max.value_or(1e300));
+    case ParameterType::choice:
+      return words(spec.choices);
+    case ParameterType::bytes:
+      return bytes();
+    case ParameterType::bandwidth:
+      return bandwidth();
+    case ParameterType::duration:
+      return duration();
+    default:
+      return text();
+  }
+}
+
+/// A member of a catalog: its name, or an object with its name and parameters.
+std::string choice(const std::vector<const EntryDescription*>& entries) {
+  std::vector<std::string_view> names;
+  std::vector<std::string> objects;
+  for (const EntryDescription* entry : entries) {
+    names.push_back(entry->name);
+    Members members{{"name", words({entry->name})}};
+    for (const ParameterSpec& spec : entry->parameters)
+      members.emplace_back(spec.name, parameter(spec));
+    objects.push_back(object(members, {"name"}));
+  }
+  objects.insert(objects.begin(), words(names));
+  return any_of(objects);
+}
+
+std::string only_none() {
+  static const EntryDescription kNone{"none", "", {}};
+  return choice({&kNone});
+}
+
+std::string link(Members more = {}) {
+  more.insert(more.begin(),
+              {{"bandwidth", bandwidth()}, {"efficiency", number(0, 1)}, {"latency", duration()}});
+  return object(more, {"bandwidth"});
+}
+
+/// Schemas of the keys of topology builders; one that is not here may hold anything.
+std::map<std::string_view, std::string> topology_members() {
+  std::vector<std::string_view> gpus;
+  for (const workload::GpuSpec& gpu : workload::gpu_catalog()) gpus.push_back(gpu.name);
+  const std::string graph_node =
+      object({{"name", text()}, {"kind", text()}, {"host", text()}, {"minipod", text()}},
+             {"name", "kind"});
+  const std::string graph_link = link({{"from", text()},
+                                       {"to", text()},
+                                       {"count", integer(1)},
+                                       {"one_way", boolean()},
+                                       {"tier", text()}});
+  return {{"gpu", words(gpus)},
+          {"gpus_per_host", integer(1)},
+          {"nvlink", link()},
+          {"pcie", link()},
+          {"nic", link({{"per_host", integer(1)}})},
+          {"switch_link", link()},
+          {"core_link", link()},
+          {"hosts_per_leaf", integer(1)},
+          {"leaf_hosts", array_of(array_of(integer(1), 1), 1)},
+          {"oversubscription", object({{"leaf", number(0, 1e6)}, {"minipod", number(0, 1e6)}})},
+          {"partial_leaf", words({"full_uplinks", "scaled_uplinks"})},
+          {"spines_per_minipod", integer(1)},
+          {"spines", integer(1)},
+          {"cores", integer(1)},
+          {"radix", integer(1)},
+          {"k", integer(2)},
+          {"hosts", integer(1)},
+          {"file", text()},
+          {"nodes", array_of(graph_node, 1)},
+          {"links", array_of(graph_link)}};
+}
+
+std::string topology_body() {
+  const auto known = topology_members();
+  std::vector<std::string> alternatives;
+  for (const auto& builder : topology::topology_catalog()) {
+    Members members{
+        {"description", text()}, {"source", text()}, {"builder", words({builder.name})}};
+    for (const std::string_view key : builder.keys) {
+      const auto at = known.find(key);
+      members.emplace_back(key, at == known.end() ? "true" : at->second);
+    }
+    alternatives.push_back(object(members, {"builder"}));
+  }
+  return any_of(alternatives);
+}
+
+std::string workload_body() {
+  std::vector<std::string_view> operations;
+  for (std::uint8_t o = 0; o < 5; ++o)
+    operations.push_back(collective::name(static_cast<collective::Operation>(o)));
+  std::vector<std::string_view> algorithms;
+  for (const auto& entry : collective::algorithm_catalog())
+    algorithms.push_back(entry.description.name);
+  const std::string transformer =
+      object({{"kind", words({"transformer"})},
+              {"description", text()},
+              {"source", text()},
+              {"name", text()},
+              {"layers", integer(1)},
+              {"hidden", integer(1)},
+              {"heads", integer(1)},
+              {"kv_heads", integer(1)},
+              {"head_dim", integer(1)},
+              {"ffn", integer(1)},
+              {"gated", boolean()},
+              {"vocabulary", integer(1)},
+              {"sequence", integer(1)},
+              {"tied_embeddings", boolean()},
+              {"learned_positions", boolean()}},
+             {"kind", "name", "layers", "hidden", "heads", "vocabulary", "sequence"});
+  const std::string collective = object({{"kind", words({"collective"})},
+                                         {"description", text()},
+                                         {"operation", words(operations)},
+                                         {"algorithm", words(algorithms)},
+                                         {"groups", words({"rails", "world"})},
+                                         {"size", bytes()},
+                                         {"repeats", integer(1)}},
+                                        {"kind", "operation", "size"});
+  const std::string p2p = object({{"kind", words({"p2p"})},
+                                  {"description", text()},
+                                  {"size", bytes()},
+                                  {"repeats", integer(1)}},
+                                 {"kind", "size"});
+  return any_of({transformer, collective, p2p});
+}
+
+std::string job_schema() {
+  return object({{"name", text()},
+                 {"workload", any_of({text(), workload_body()})},
+                 {"gpus", integer(1)},
+                 {"parallelism",
+                  object({{"tensor", integer(1)}, {"pipeline", integer(1)}, {"data", integer(1)}})},
+                 {"global_batch", integer(1)},
+                 {"micro_batch", integer(1)},
+                 {"recompute", words({"none", "full"})},
+                 {"attention", words({"flash", "unfused"})},
+                 {"gradients", words({"bf16", "fp32"})},
+                 {"scatter_sends", boolean()},
+                 {"gradient_bucket", bytes()},
+                 {"all_reduce", choice(config::descriptions(collective::algorithm_catalog()))},
+                 {"iterations", integer(1)},
+                 {"arrival", duration()}},
+                {"name", "workload", "gpus"});
+}
+
+std::string network_schema() {
+  const std::string protocol = object({{"base", duration()},
+                                       {"ring_nvlink", duration()},
+                                       {"ring_network", duration()},
+                                       {"tree_nvlink", duration()},
+                                       {"tree_network", duration()}});
+  return object({{"model", words({"fluid"})},
+                 {"transport", words({"ideal"})},
+                 {"routing", choice(config::descriptions(topology::routing_catalog()))},
+                 {"collectives", words({"coupled", "stepped"})},
+                 {"protocol", protocol},
+                 {"phases", integer(1)},
+                 {"iterations_together", integer(1)}});
+}
+
+std::string policy_schema() {
+  const std::string algorithm = choice(config::descriptions(collective::algorithm_catalog()));
+  return object({{"placement", choice(config::descriptions(scheduler::placement_catalog()))},
+                 {"queue", choice(config::descriptions(scheduler::queue_catalog()))},
+                 {"interval", duration()},
+                 {"decision_latency", duration()},
+                 {"collectives", object({{"all_reduce", algorithm}})},
+                 {"reservation", only_none()},
+                 {"predictor", only_none()},
+                 {"compression", only_none()}},
+                {"placement"});
+}
+
+}  // namespace
+
+std::string topology_schema() {
+  return root("railyard topology", topology_body());
+}
+std::string workload_schema() {
+  return root("railyard workload", workload_body());
+}
+
+std::string scenario_schema() {
+  return root("railyard scenario",
+              object({{"description", text()},
+                      {"topology", any_of({text(), topology_body()})},
+                      {"occupied", object({{"hosts_per_minipod", array_of(integer(0))},
+                                           {"share", number(0, 1)}})},
+                      {"jobs", array_of(job_schema())},
+                      {"job_trace", text()},
+                      {"arrival_scale", number(0, 1e6)},
+                      {"diffusion", object({{"alpha", number(0, 1)}}, {"alpha"})},
+                      {"network", network_schema()},
+                      {"failures", only_none()},
+                      {"policies", map_of(policy_schema(), 1)},
+                      {"baseline", text()},
+                      {"horizon", duration()},
+                      {"notes", array_of(text())},
+                      {"seed", integer(0)}},
+                     {"topology", "policies"}));
+}
+
+std::string sweep_schema() {
+  return root("railyard sweep", object({{"description", text()},
+                                        {"scenario", text()},
+                                        {"grid", map_of(array_of("true", 1), 1)},
+                                        {"points", array_of(map_of("true"), 1)},
+                                        {"seeds", array_of(integer(0), 1)}},
+                                       {"description", "scenario"}));
+}
+
+}  // namespace railyard::cli

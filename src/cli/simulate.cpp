@@ -1,0 +1,71 @@
+#include "simulate.hpp"
+
+#include <fmt/format.h>
+
+#include "output.hpp"
+#include "progress.hpp"
+#include "railyard/sweep/execute.hpp"
+
+namespace railyard::cli {
+
+std::vector<Simulated> simulate(const CommandLine& line, std::span<const scenario::Spec> specs) {
+  hold_interrupts();
+  std::vector<sweep::Executed> executed;
+  {
+    ProgressLine progress(line, specs);
+    executed = sweep::execute(specs, line.jobs(), &progress);
+  }
+  std::vector<Simulated> out;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Simulated one;
+    one.complete = executed[i].complete();
+    const auto names = specs[i].policy_names();
+    for (std::size_t policy = 0; policy < names.size(); ++policy) {
+      if (executed[i].policies[policy])
+        one.facts.emplace_back(names[policy], executed[i].facts[policy]);
+    }
+    // Without its baseline a comparison has nothing to stand on.
+    if (executed[i].policies[specs[i].baseline()]) {
+      one.result = scenario::assemble(specs[i], executed[i].finished());
+      if (!one.complete) {
+        one.result->notes.push_back(
+            fmt::format("interrupted: {} of {} policies finished", one.facts.size(), names.size()));
+      }
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+config::Document read_changed(const std::filesystem::path& path, const sweep::Changes& changes) {
+  config::Document document = config::Document::parse_file(path);
+  for (const auto& [pointer, value] : changes) document = document.set(pointer, value);
+  return document;
+}
+
+std::string scenario_name(const std::filesystem::path& path) {
+  return path.stem().string();
+}
+
+void say_warnings(const CommandLine& line, const metrics::RunResult& result) {
+  if (line.has("quiet")) return;
+  for (const std::string& warning : report::warnings_once(result)) say("warning: " + warning);
+}
+
+void write_result(const std::filesystem::path& folder, const Simulated& simulated,
+                  const CommandLine& line) {
+  report::Meta meta;
+  meta.version = std::string(metrics::version());
+  meta.command = line.command();
+  meta.threads = line.jobs();
+  meta.wall_s = line.elapsed_s();
+  meta.runs = simulated.facts;
+  write_file(folder / "result.json", report::result_json(*simulated.result));
+  write_file(folder / "meta.json", report::meta_json(meta));
+}
+
+int exit_code() {
+  return interrupted() ? kInterrupted : kGood;
+}
+
+}  // namespace railyard::cli

@@ -1,0 +1,27 @@
+#include "verbs.hpp"
+
+#include <array>
+
+namespace railyard::cli {
+
+namespace {
+
+constexpr std::array<Verb, 9> kVerbs{{
+    {"run", "simulates every policy set of a scenario and compares them", run},
+    {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
+    {"compare", "two or more results side by side, the first is the baseline", compare},
+    {"check", "re-runs recorded scenarios and says what moved", check},
+    {"topology", "shows or validates a description of a fabric", topology},
+    {"trace", "records an iteration, replays it, says what a recording holds", trace},
+    {"list", "policies, topologies, collectives, GPUs, models, metrics", list},
+    {"digest", "the behaviour fingerprint of scenarios, one line each", digest},
+    {"schema", "JSON Schemas of the files this program reads and writes", schema},
+}};
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  return kVerbs;
+}
+
+}  // namespace railyard::cli

@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""test_cli.py PROGRAM: what scripts of users hold on to: exit codes, streams, files, --help."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAM = ""
+SMALL = "tests/cli/small.json"
+SWEEP = "tests/cli/sweep.json"
+VERBS = ["run", "sweep", "compare", "check", "topology", "trace", "list", "digest", "schema"]
+SECONDS = 300  # ends a hang, nothing else
+
+
+def railyard(*arguments, **options):
+    return subprocess.run([PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True,
+                          timeout=SECONDS, check=False, **options)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def good(self, *arguments):
+        done = railyard(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def refused(self, code, line, *arguments):
+        done = railyard(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        self.assertIn(line, done.stderr)
+        return done
+
+
+class Help(Case):
+    def test_every_verb_has_help_with_an_example(self):
+        overview = self.good("--help").stdout
+        for verb in VERBS:
+            self.assertIn(f"\n  {verb}", overview)
+            text = self.good(verb, "--help").stdout
+            self.assertIn(f"usage: railyard {verb}", text)
+            self.assertRegex(text, rf"examples:\n  railyard {verb}")
+
+    def test_examples_are_understood(self):
+        """Those of run and sweep are checked with --dry-run, the quick verbs run as they stand."""
+        for verb in VERBS:
+            text = self.good(verb, "--help").stdout
+            for example in text.split("examples:\n")[1].strip().splitlines():
+                words = shlex.split(example)[1:]
+                if verb in ("run", "sweep"):
+                    self.good(*dict.fromkeys([*words, "--dry-run"]))
+                elif verb in ("topology", "list", "schema"):
+                    self.good(*words)
+
+    def test_version(self):
+        project = re.search(r"project\(Railyard VERSION (\S+)",
+                            (ROOT / "CMakeLists.txt").read_text())
+        self.assertEqual(self.good("--version").stdout, f"railyard {project.group(1)}\n")
+
+
+class WrongInput(Case):
+    def test_unknown_verbs_and_options_name_the_nearest(self):
+        self.refused(2, '"runn" is no verb of railyard; did you mean "run"?', "runn")
+        self.refused(2, 'did you mean "--format"?', "run", SMALL, "--formt", "json")
+        self.refused(2, '--format: "jsn" is unknown; did you mean "json"?', "run", SMALL,
+                     "--format", "jsn")
+        self.refused(2, "--progress", "run", SMALL, "--progress", "sometimes")
+
+    def test_option_prefixes_are_no_options(self):
+        self.refused(2, "unknown option", "run", SMALL, "--form", "json")
+
+    def test_numbers_are_checked(self):
+        self.refused(2, "--seed: expected a whole number", "run", SMALL, "--seed", "-1")
+        self.refused(2, "--seed: expected a whole number", "run", SMALL, "--seed", "1.5")
+        self.refused(2, "--jobs", "run", SMALL, "--jobs", "0")
+
+    def test_set_names_what_is_unknown(self):
+        self.refused(2, "--set: expected /json/pointer=value", "run", SMALL, "--set", "seed=2")
+        self.refused(2, "baselin", "run", SMALL, "--set", "/baselin=best_fit")
+        self.refused(2, "/policys", "run", SMALL, "--set", "/policys/best_fit/interval=1s")
+
+    def test_files_that_do_not_exist(self):
+        self.refused(2, "no_such.json", "run", "no_such.json")
+        self.refused(2, "no_such.json", "topology", "validate", "no_such.json")
+        self.refused(2, "no_such.json", "compare", "no_such.json", "no_such.json")
+
+    def test_nothing_to_do(self):
+        self.assertEqual(railyard().returncode, 2)
+        self.refused(2, "expected a scenario file", "run")
+
+    def test_lists_name_what_there_is(self):
+        self.refused(2, 'did you mean "queues"?', "list", "queue")
+        self.refused(2, 'did you mean "arnold"?', "list", "placements", "arnld")
+
+
+class Run(Case):
+    def test_json_alone_stands_on_stdout_and_twice_the_same(self):
+        first = self.good("run", SMALL, "--format", "json", "--jobs", "1")
+        second = self.good("run", SMALL, "--format", "json", "--jobs", "2", "--progress", "always")
+        self.assertEqual(first.stdout, second.stdout)
+        self.assertIn("runs", second.stderr)
+        result = json.loads(first.stdout)
+        self.assertEqual(list(result["policies"]), ["best_fit", "gpu_packing"])
+        self.assertEqual(result["notes"], ["a note"])
+
+    def test_no_progress_without_a_terminal(self):
+        self.assertNotIn("runs", self.good("run", SMALL).stderr)
+
+    def test_attribution_sums_to_the_iteration_to_the_tick(self):
+        """A tick is 10 ps: sums of parts in ticks equal the iteration's own ticks."""
+        result = json.loads(self.good("run", SMALL, "--format", "json").stdout)
+        for policy in result["policies"].values():
+            parts = policy["metrics"]["attribution"].values()
+            ticks = sum(round(seconds * 1e11) for seconds in parts)
+            self.assertEqual(ticks, round(policy["metrics"]["iteration_s_mean"] * 1e11))
+
+    def test_out_holds_the_result_and_the_facts(self):
+        done = self.good("run", SMALL, "--out", str(self.folder / "a/b"), "--format", "json")
+        self.assertEqual(sorted(path.name for path in (self.folder / "a/b").iterdir()),
+                         ["meta.json", "result.json"])
+        self.assertEqual((self.folder / "a/b/result.json").read_text(), done.stdout)
+        meta = json.loads((self.folder / "a/b/meta.json").read_text())
+        self.assertGreater(meta["total"]["events"], 0)
+        self.assertNotIn("wall_s", done.stdout)
+
+    def test_several_scenarios_get_a_folder_each(self):
+        other = self.folder / "other.json"
+        text = (ROOT / SMALL).read_text().replace("../../workloads", str(ROOT / "workloads"))
+        other.write_text(text)
+        done = self.good("run", SMALL, str(other), "--out", str(self.folder / "out"), "--format",
+                         "csv")
+        self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()), ["other",
+                                                                                         "small"])
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertEqual([row["scenario"] for row in rows], ["small", "small", "other", "other"])
+
+    def test_set_and_seed_change_the_scenario(self):
+        done = self.good("run", SMALL, "--format", "json", "--seed", "5", "--set",
+                         "/jobs/0/iterations=4",
+                         "--set", "/notes=[]")
+        result = json.loads(done.stdout)
+        self.assertEqual((result["seed"], result["notes"]), (5, []))
+        base = json.loads(self.good("run", SMALL, "--format", "json").stdout)
+        self.assertGreater(result["policies"]["best_fit"]["metrics"]["jct_s_mean"],
+                           base["policies"]["best_fit"]["metrics"]["jct_s_mean"])
+
+    def test_dry_run_simulates_nothing_and_writes_nothing(self):
+        done = self.good("run", SMALL, "--dry-run", "--out", str(self.folder / "out"))
+        self.assertIn("nothing was simulated", done.stdout)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_every_format_and_no_line_of_the_table_beyond_100_places(self):
+        table = self.good("run", SMALL).stdout
+        self.assertLessEqual(max(map(len, table.splitlines())), 100)
+        self.assertIn("note: a note", table)
+        self.assertIn("| policy |", self.good("run", SMALL, "--format", "markdown").stdout)
+
+    def test_scenarios_of_one_name_are_refused(self):
+        self.refused(2, 'a second scenario is named "small"', "run", SMALL, SMALL)
+
+
+class Output(Case):
+    def test_an_unwritable_folder_is_an_output_error(self):
+        blocked = self.folder / "file"
+        blocked.write_text("")
+        self.refused(4, "cannot be made", "run", SMALL, "--out", str(blocked / "out"))
+
+    def test_a_full_disk_is_an_output_error(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PROGRAM, "run", SMALL], cwd=ROOT, stdout=full,
+                                  stderr=subprocess.PIPE, text=True,
+                                  timeout=SECONDS, check=False)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("stdout: cannot be written", done.stderr)
+
+    def test_a_closed_pipe_is_an_output_error(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run([PROGRAM, "run", SMALL], cwd=ROOT, stdout=writing,
+                              stderr=subprocess.PIPE, text=True,
+                              timeout=SECONDS, check=False)
+        os.close(writing)
+        self.assertEqual(done.returncode, 4)
+
+    def test_an_interrupt_ends_with_130_and_leaves_no_half_file(self):
+        process = subprocess.Popen([PROGRAM, "run", "scenarios/quickstart.json", "--jobs", "1",
+                                    "--progress", "always",
+                                    "--out", str(self.folder)], cwd=ROOT, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        process.stderr.readline()  # the first progress line: it simulates now
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=SECONDS)
+        self.assertEqual(process.returncode, 130)
+        for path in self.folder.iterdir():
+            json.loads(path.read_text())
+
+
+class Compare(Case):
+    def test_equal_results_differ_in_nothing_and_others_where_they_do(self):
+        a, b = str(self.folder / "a"), str(self.folder / "b")
+        self.good("run", SMALL, "--out", a)
+        self.good("run", SMALL, "--out", b, "--set", "/topology/nvlink/bandwidth=297GB/s")
+        self.assertEqual(self.good("compare", a, a).stdout, "no metric differs\n")
+        self.assertIn("iteration_s_mean", self.good("compare", a, b).stdout)
+        moved = json.loads(self.good("compare", a, b, "--format", "json").stdout)
+        self.assertIn("iteration_s_mean", {row["metric"] for row in moved})
+
+    def test_a_tolerance_makes_it_a_test(self):
+        a, b = str(self.folder / "a"), str(self.folder / "b")
+        self.good("run", SMALL, "--out", a)
+        self.good("run", SMALL, "--out", b, "--set", "/topology/nvlink/bandwidth=270GB/s")
+        self.assertEqual(railyard("compare", a, a, "--tolerance", "0").returncode, 0)
+        self.assertEqual(railyard("compare", a, b, "--tolerance", "0").returncode, 1)
+
+    def test_a_broken_result_is_wrong_input(self):
+        (self.folder / "result.json").write_text('{"railyard": "0.1.0"}')
+        self.refused(2, 'the key "scenario" is missing', "compare", str(self.folder),
+                     str(self.folder))
+
+
+class Check(Case):
+    def test_a_recording_holds_until_one_link_speed_changes_by_one_per_cent(self):
+        """And --accept takes the new state as the recorded one, with its reason."""
+        baselines = ["--baselines", str(self.folder)]
+        self.good("check", "--add", SMALL, "--reason", "first", *baselines)
+        self.assertEqual(self.good("check", *baselines).stdout, "small: as recorded\n")
+        moved = railyard("check", *baselines, "--set", "/topology/nvlink/bandwidth=297GB/s")
+        self.assertEqual(moved.returncode, 1)
+        self.assertRegex(moved.stdout, r"iteration_s_mean +[\d.]+ +[\d.]+ +\+[\d.]+ %")
+        file = self.folder / "small.json"
+        record = json.loads(file.read_text())
+        record["policies"]["best_fit"]["metrics"]["mfu"] *= 1.5
+        file.write_text(json.dumps(record))
+        self.assertEqual(railyard("check", *baselines).returncode, 1)
+        self.refused(2, "--reason", "check", *baselines, "--accept")
+        self.good("check", *baselines, "--accept", "--reason", "a test broke it")
+        self.assertEqual(json.loads(file.read_text())["reason"], "a test broke it")
+        self.good("check", *baselines)
+
+    def test_nothing_recorded_is_wrong_input(self):
+        self.refused(2, "holds no recording", "check", "--baselines", str(self.folder))
+
+
+class Sweep(Case):
+    def test_points_are_in_grid_order_and_the_same_for_any_number_of_threads(self):
+        one = self.good("sweep", SWEEP, "--jobs", "1", "--format", "csv", "--out", str(self.folder))
+        two = self.good("run", SWEEP, "--jobs", "2", "--format", "csv")
+        self.assertEqual(one.stdout, two.stdout)
+        self.assertEqual((self.folder / "points.csv").read_text(), one.stdout)
+        rows = list(csv.DictReader(io.StringIO(one.stdout)))
+        points = [(row["point"], row["/jobs/0/global_batch"],
+                   row["seed"]) for row in rows if row["policy"] == "best_fit"]
+        self.assertEqual(points, [("0", "16", "1"), ("1", "16", "2"), ("2", "32", "1"), ("3", "32",
+                                                                                         "2")])
+        self.assertGreater(float(rows[-1]["iteration_s_mean"]), float(rows[0]["iteration_s_mean"]))
+
+    def test_the_table_has_a_row_a_point(self):
+        lines = self.good("sweep", SWEEP).stdout.splitlines()
+        start = next(i for i, line in enumerate(lines) if line.startswith("point"))
+        block = lines[start:lines.index("", start)] if "" in lines[start:] else lines[start:]
+        self.assertEqual([line.split()[0] for line in block if re.match(r"\d", line)], ["0", "1",
+                                                                                        "2", "3"])
+
+    def test_a_pointer_that_points_nowhere_is_refused_before_anything_runs(self):
+        bad = self.folder / "bad.json"
+        bad.write_text(json.dumps({"description": "x", "scenario": str(ROOT / SMALL),
+                                   "grid": {"/seed": [1], "/jobs/0/glbal_batch": [16]}}))
+        self.refused(2, "glbal_batch", "sweep", str(bad))
+        bad.write_text(json.dumps({"description": "x", "scenario": str(ROOT / SMALL),
+                                   "grid": {"/job/0/gpus": [16]}}))
+        self.refused(2, "/job/0/gpus", "sweep", str(bad))
+
+    def test_a_scenario_is_no_sweep(self):
+        self.refused(2, "no sweep", "sweep", SMALL)
+
+
+    def test_the_points_of_the_shipped_sweeps_are_well(self):
+        """alpha_interval is 3 x 3 points: the count stands in the line."""
+        counts = {}
+        for name in ("alpha_interval", "minipod_penalty"):
+            done = self.good("sweep", f"scenarios/sweeps/{name}.json", "--dry-run")
+            counts[name] = int(re.search(r"(\d+) points are well", done.stdout).group(1))
+        self.assertEqual(counts["alpha_interval"], 9)
+        self.assertGreater(min(counts.values()), 1)
+
+
+class Others(Case):
+    def test_a_recorded_iteration_replays_to_its_own_ticks(self):
+        file = str(self.folder / "iteration.json")
+        self.good("trace", "record", SMALL, "--policy", "gpu_packing", "--out", file)
+        self.assertIn("16 ranks", self.good("trace", "info", file).stdout)
+        self.assertIn("at the recorded ticks", self.good("trace", "replay", file).stdout)
+        self.assertIn("replayed", self.good("trace", "replay", file, "--network",
+                                            'protocol={"base": "1ms"}').stdout)
+        self.refused(2, 'did you mean "best_fit"?', "trace", "record", SMALL, "--policy",
+                     "best_fitt", "--out", file)
+
+    def test_digest_prints_a_line_a_scenario_and_a_total(self):
+        lines = self.good("digest", SMALL).stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["small", "total"])
+        result = json.loads(self.good("run", SMALL, "--format", "json").stdout)
+        self.assertEqual(lines[0].split()[1], result["digest"])
+
+    def test_lists_of_every_family(self):
+        families = [line.split()[0] for line in self.good("list").stdout.splitlines()]
+        self.assertEqual(families, ["topologies", "routings", "collectives", "placements",
+                                    "queues", "gpus", "models",
+                                    "metrics"])
+        for family in families:
+            first = self.good("list", family).stdout.split()[0]
+            self.assertIn(first, self.good("list", family, first).stdout)
+
+    def test_topology_says_what_it_builds(self):
+        """256 hosts of 8 GPUs in eight minipods: the file's own words."""
+        text = self.good("topology", "show", "topologies/clos_minipod_2048.json").stdout
+        self.assertIn("2048 GPUs (A100-80) in 256 hosts", text)
+        self.assertRegex(text, r"minipod-7 +22 +176")
+
+
+if __name__ == "__main__":
+    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main(verbosity=0)
