@@ -43,12 +43,11 @@ report::Table point_table(const sweep::Sweep& sweep,
   report::Column winner{"winner", "", {}, true, false};
   report::Column by{"judged by", "", {}, true, false};
   report::Column value{"its value", "", {}, false, false};
-  report::Column digest{"digest", "", {}, true, false};
+
   for (const sweep::PointResult& point : points) {
     const auto decided = report::verdict(point.result);
     index.cells.push_back(fmt::format("{}", point.index));
     seed.cells.push_back(fmt::format("{}", point.result.seed));
-    digest.cells.push_back(point.result.digest);
     const auto* best = decided ? &point.result.policies[decided->winner] : nullptr;
     const auto key = decided
                          ? metrics::metric_catalog()[static_cast<std::size_t>(decided->metric)].key
@@ -64,7 +63,7 @@ report::Table point_table(const sweep::Sweep& sweep,
   table.columns.push_back(index);
   for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
     table.columns.push_back(axis_column(sweep, axis, points));
-  for (report::Column* column : {&seed, &winner, &by, &value, &digest})
+  for (report::Column* column : {&seed, &winner, &by, &value})
     table.columns.push_back(std::move(*column));
   return table;
 }
@@ -99,6 +98,28 @@ void add_ratios(report::Table& table, const std::vector<sweep::PointResult>& poi
   }
 }
 
+/// Takes the columns that say the same in every row out of the table, as sentences: a row a point
+/// should fit the screen. The first column and those of the sweep's own axes stay.
+std::string take_constant(report::Table& table, std::size_t kept) {
+  std::string constant;
+  std::vector<report::Column> columns;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    report::Column& column = table.columns[i];
+    const auto differs = [&column](const std::string& cell) {
+      return cell != column.cells.front();
+    };
+    const bool varies = std::any_of(column.cells.begin(), column.cells.end(), differs);
+    if (i < kept || varies || column.cells.size() < 2) {
+      columns.push_back(std::move(column));
+    } else {
+      constant +=
+          fmt::format("{}{} {}", constant.empty() ? "" : ", ", column.title, column.cells[0]);
+    }
+  }
+  table.columns = std::move(columns);
+  return constant;
+}
+
 std::string rendered(const sweep::Sweep& sweep, const std::vector<sweep::PointResult>& points,
                      report::Format format) {
   if (format == report::Format::csv) return points_csv(sweep, points);
@@ -112,9 +133,10 @@ std::string rendered(const sweep::Sweep& sweep, const std::vector<sweep::PointRe
   }
   auto table = point_table(sweep, points);
   add_ratios(table, points);
-  const std::string head =
-      report::wrapped("", fmt::format("{}: {}", sweep.name, sweep.description)) + '\n';
-  return head + (format == report::Format::markdown ? to_markdown(table) : to_text(table));
+  std::string head = report::wrapped("", fmt::format("{}: {}", sweep.name, sweep.description));
+  const std::string constant = take_constant(table, 1 + sweep.axes.size());
+  if (!constant.empty()) head += '\n' + report::wrapped("in every point: ", constant);
+  return head + '\n' + (format == report::Format::markdown ? to_markdown(table) : to_text(table));
 }
 
 }  // namespace
