@@ -341,6 +341,12 @@ class Simulation {
       outcome_.fragmentation = fragmentation_ticks_ / fragmentation_span_;
     outcome_.engine = oracle_.counters();
     outcome_.memo_hits = oracle_.hits();
+    if (!waiting_.empty() && running_.empty()) {
+      outcome_.warnings.push_back(fmt::format(
+          "{} jobs never found a place, the first is \"{}\": the policy cannot place them on the "
+          "hosts that are free when nothing runs",
+          waiting_.size(), jobs_[index(waiting_.front().job)].name));
+    }
     if (rejected_ > 0) {
       outcome_.warnings.push_back(fmt::format(
           "{} jobs of the trace are larger than the cluster and were rejected", rejected_));

@@ -135,3 +135,14 @@ TEST_CASE("a run ends at its horizon and rejects what can never fit") {
   CHECK(outcome.jobs[1].status == JobStatus::rejected);
   CHECK(outcome.warnings.size() == 1);
 }
+
+// `blocks` over two minipods on a fabric of one: no placement exists, whatever is free.
+TEST_CASE("a job that no placement fits waits for ever and the run says so") {
+  Bench bench(test::plain_clos("[8]"), "blocks");
+  std::vector<JobSpec> jobs{sender("nowhere", 16, 0s)};
+  jobs.front().iterations = 1;
+  const Outcome outcome = simulate(jobs, bench.settings);
+  CHECK(outcome.jobs.front().status == JobStatus::queued);
+  REQUIRE(outcome.warnings.size() == 1);
+  CHECK(outcome.warnings.front().find("nowhere") != std::string::npos);
+}
