@@ -144,7 +144,8 @@ void read_trace(Reader& scenario, World& world) {
     if (!kind.second) {
       const workload::TrainingSpec spec = workload::training_of(record.gpus);
       const auto& [tensor, pipeline, data] = spec.parallelism;
-      kind.first = scheduler::GangShape{record.gpus, tensor, pipeline, data};
+      // The rule rounds gangs of more than a host up to whole hosts, as placement does.
+      kind.first = scheduler::GangShape{spec.parallelism.ranks(), tensor, pipeline, data};
       kind.second = std::make_shared<const workload::IterationDag>(
           workload::build_iteration(spec, *world.gpu));
     }

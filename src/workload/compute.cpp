@@ -26,8 +26,7 @@ constexpr double kBatchedGemmEfficiency = 0.5;
 constexpr double kScoreBytesForward = 9;
 constexpr double kScoreBytesBackward = 11;
 // Flash attention: backward does 2.5 times the operations (it recomputes the scores) at 0.78 of the
-// forward efficiency (Dao, FlashAttention-2, 2023, figures 4 and 5 report 0.75 to 0.8 of the
-// forward rate).
+// forward efficiency: 0.75 to 0.8 of the forward rate in the calibration over published runs.
 constexpr double kFlashBackwardWork = 2.5;
 constexpr double kFlashBackwardEfficiency = 0.78;
 // Element-wise kernels of a layer: norms, bias-dropout-add, activation, splitting of q, k and v.

@@ -50,8 +50,9 @@ struct ModelSpec {
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
-/// A GPU kind. Peaks from data sheets, efficiencies from published micro-benchmarks (never fitted
-/// to one training row).
+/// A GPU kind. Peaks from data sheets; efficiencies from published micro-benchmarks where there are
+/// some, else from a calibration over whole tables of published training runs. gpu_catalog.cpp says
+/// which is which; none is fitted to a single row.
 struct GpuSpec {
   std::string name;
   FlopRate peak_bf16;
