@@ -41,10 +41,13 @@ std::string whole(const Members& members) {
 }
 
 std::string metrics_schema() {
-  Members parts;
-  for (const auto& part : metrics::attribution_parts())
-    parts.emplace_back(part.key, number(0, 1e300));
-  Members members{{"attribution", any_of({whole(parts), R"({"type": "null"})"})}};
+  const auto seconds = [](std::span<const metrics::AttributionPart> parts) {
+    Members out;
+    for (const auto& part : parts) out.emplace_back(part.key, number(0, 1e300));
+    return any_of({whole(out), R"({"type": "null"})"});
+  };
+  Members members{{"attribution", seconds(metrics::attribution_parts())},
+                  {"attribution_contention", seconds(metrics::contention_parts())}};
   for (const auto& metric : metrics::metric_catalog())
     members.emplace_back(metric.key, nullable("number"));
   return whole(members);

@@ -86,6 +86,13 @@ std::optional<Metric> find_metric(std::string_view key) {
   return std::nullopt;
 }
 
+std::span<const AttributionPart> contention_parts() {
+  static constexpr std::array<AttributionPart, 2> kContention{
+      {{"pp", "P2P", &Attribution::contention_pp},
+       {"dp", "collectives", &Attribution::contention_dp}}};
+  return kContention;
+}
+
 std::span<const AttributionPart> attribution_parts() {
   return kParts;
 }

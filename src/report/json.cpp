@@ -85,6 +85,19 @@ std::string JsonWriter::finish() {
   return out_ + '\n';
 }
 
+void add_parts(JsonWriter& json, const char* key,
+               const std::optional<metrics::Attribution>& attribution,
+               std::span<const metrics::AttributionPart> parts) {
+  json.key(key);
+  if (!attribution) {
+    json.null();
+    return;
+  }
+  json.open('{', true);
+  for (const auto& part : parts) json.member(part.key, in_seconds((*attribution).*part.member));
+  json.close('}');
+}
+
 void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
   json.key("metrics");
   json.open('{');
@@ -92,16 +105,9 @@ void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
     const auto metric = static_cast<metrics::Metric>(i);
     json.member(metrics::metric_catalog()[i].key, policy.metrics.get(metric));
     if (metric != metrics::Metric::diffusion_simplified) continue;
-    json.key("attribution");  // its place in the contract
-    if (!policy.attribution) {
-      json.null();
-      continue;
-    }
-    json.open('{', true);
-    for (const auto& part : metrics::attribution_parts()) {
-      json.member(part.key, in_seconds((*policy.attribution).*part.member));
-    }
-    json.close('}');
+    // Their place in the contract.
+    add_parts(json, "attribution", policy.attribution, metrics::attribution_parts());
+    add_parts(json, "attribution_contention", policy.attribution, metrics::contention_parts());
   }
   json.close('}');
 }

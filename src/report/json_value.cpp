@@ -7,21 +7,30 @@
 
 namespace railyard::report {
 
+namespace {
+
+void read_parts(const Value& values, std::span<const metrics::AttributionPart> parts,
+                metrics::Attribution& out) {
+  for (const auto& part : parts) {
+    const double seconds = values.at(std::string(part.key)).number().value_or(0);
+    if (!(seconds >= 0)) values.fail("a part of an iteration cannot be negative");
+    out.*part.member = from_seconds(seconds);  // exact: it was written from ticks
+  }
+}
+
+}  // namespace
+
 void read_metrics(const Value& metrics, metrics::PolicyResult& policy) {
   for (std::size_t i = 0; i < metrics::kMetrics; ++i) {
     const std::string key(metrics::metric_catalog()[i].key);
     policy.metrics.set(static_cast<metrics::Metric>(i), metrics.at(key).number());
   }
   const Value attribution = metrics.at("attribution");
-  if (!attribution.is_null()) {
-    metrics::Attribution parts;
-    for (const auto& part : metrics::attribution_parts()) {
-      const double seconds = attribution.at(std::string(part.key)).number().value_or(0);
-      if (!(seconds >= 0)) attribution.fail("a part of an iteration cannot be negative");
-      parts.*part.member = from_seconds(seconds);  // exact: it was written from ticks
-    }
-    policy.attribution = parts;
-  }
+  if (attribution.is_null()) return;
+  metrics::Attribution parts;
+  read_parts(attribution, metrics::attribution_parts(), parts);
+  read_parts(metrics.at("attribution_contention"), metrics::contention_parts(), parts);
+  policy.attribution = parts;
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -73,10 +73,14 @@ std::string gain_sentence(const PolicyResult& winner, const PolicyResult& agains
   const auto collectives = [](const Attribution& part) {
     return part.exposed_tp + part.exposed_dp + part.exposed_ep + part.exposed_cp;
   };
+  const auto other_contention = [](const Attribution& part) {
+    return part.contention - part.contention_pp;
+  };
   std::vector<std::pair<Duration, std::string_view>> parts{
       {theirs.exposed_pp - ours.exposed_pp, "exposed P2P"},
       {collectives(theirs) - collectives(ours), "exposed collectives"},
-      {theirs.contention - ours.contention, "contention"},
+      {theirs.contention_pp - ours.contention_pp, "contention of P2P"},
+      {other_contention(theirs) - other_contention(ours), "contention of collectives"},
       {theirs.latency - ours.latency, "latency"},
       {theirs.bubble - ours.bubble, "bubble"},
       {theirs.compute - ours.compute, "compute"}};

@@ -54,9 +54,9 @@ struct SharedUplink {
 
 // Two jobs (computing 10 ms; sending 10 ms alone, 20 ms when both send) in every relative phase. In
 // detail, an iteration takes what the phases make it take; the steady state's range over four
-// stratified phases must hold the mean of every detailed run of 40 iterations, from any of ten seeded
-// offsets, and the mean over the offsets must lie within 2 % of the steady state's mean times the
-// width that four strata leave: half a stratum of a range [20, 30] ms is 1.25 ms.
+// stratified phases must hold the mean of every detailed run of 40 iterations, from any of ten
+// seeded offsets, and the mean over the offsets must lie within 2 % of the steady state's mean
+// times the width that four strata leave: half a stratum of a range [20, 30] ms is 1.25 ms.
 TEST_CASE("detailed iteration times lie in the range that the steady state reports") {
   const SharedUplink fabric;
   const std::vector<std::shared_ptr<const training::Program>> jobs{

@@ -97,6 +97,8 @@ struct AttributionPart {
   Duration Attribution::*member;
 };
 [[nodiscard]] std::span<const AttributionPart> attribution_parts();
+/// What the part `contention` is made of, as far as it is told apart: no further parts of the sum.
+[[nodiscard]] std::span<const AttributionPart> contention_parts();
 
 struct JobResult {
   std::string name;

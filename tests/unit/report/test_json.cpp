@@ -30,7 +30,9 @@ TEST_CASE("result.json has the keys of the contract in their order") {
   std::vector<std::string> metrics;
   for (const auto& metric : metrics::metric_catalog()) {
     metrics.emplace_back(metric.key);
-    if (metric.key == "diffusion_simplified") metrics.emplace_back("attribution");
+    if (metric.key != "diffusion_simplified") continue;
+    metrics.emplace_back("attribution");
+    metrics.emplace_back("attribution_contention");
   }
   CHECK(keys_of(policy["metrics"]) == metrics);
 }
