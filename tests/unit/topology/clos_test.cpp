@@ -118,9 +118,9 @@ TEST_CASE("clos_minipod_2048: uplinks and oversubscription are those of the issu
           hosts[m]);
   }
   CHECK(up_of_leaf.size() == 35);
-  for (const auto& [leaf, count] : up_of_leaf) CHECK_MESSAGE(count == 16, leaf);
+  for (const auto& leaf : up_of_leaf) CHECK_MESSAGE(leaf.second == 16, leaf.first);
   CHECK(down_of_core.size() == 4);
-  for (const auto& [core, count] : down_of_core) CHECK_MESSAGE(count == 32, core);
+  for (const auto& core : down_of_core) CHECK_MESSAGE(core.second == 32, core.first);
 }
 
 // Same leaf: GPU-NIC, NIC-leaf, leaf-NIC, NIC-GPU. Through the minipod two more, through the core

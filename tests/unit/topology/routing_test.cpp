@@ -153,9 +153,9 @@ TEST_CASE("spray: an even split at every switch") {
 
 TEST_CASE("routing parameters out of range are refused") {
   const Topology topology = build_text(kFabric);
-  CHECK_THROWS_AS(make_routing(topology, R"({"name": "ecmp", "queue_pairs": 0})"),
+  CHECK_THROWS_AS((void)make_routing(topology, R"({"name": "ecmp", "queue_pairs": 0})"),
                   config::ConfigError);
-  CHECK_THROWS_AS(make_routing(topology, R"({"name": "ecmp", "seed_salt": -1})"),
+  CHECK_THROWS_AS((void)make_routing(topology, R"({"name": "ecmp", "seed_salt": -1})"),
                   config::ConfigError);
-  CHECK_THROWS_AS(make_routing(topology, R"("ecmpp")"), config::ConfigError);
+  CHECK_THROWS_AS((void)make_routing(topology, R"("ecmpp")"), config::ConfigError);
 }
