@@ -13,7 +13,8 @@ namespace {
 
 /// Links turned round, so that a search from a destination finds the distance of every node to it.
 using Reversed = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
-constexpr std::uint32_t kFar = 0xffffffff;
+/// Hops are kept in 16 bits: a distance to every GPU from every node is most of the memory.
+constexpr std::uint16_t kFar = 0xffff;
 
 class Paths final : public ShortestHopPaths {
  public:
@@ -21,7 +22,9 @@ class Paths final : public ShortestHopPaths {
       : view_(view), host_of_node_(std::move(host_of_node)), reversed_(view.kinds.size()) {
     for (const Link& link : view_.links)
       boost::add_edge(index(link.to), index(link.from), reversed_);
-    searches_.resize(view_.gpu_nodes.size());
+    searches_.reserve(view_.gpu_nodes.size());
+    for (std::size_t gpu = 0; gpu < view_.gpu_nodes.size(); ++gpu)
+      searches_.push_back(search(static_cast<GpuId>(gpu)));
   }
 
   void path(GpuId source, GpuId destination, HopChooser& chooser,
@@ -60,7 +63,7 @@ class Paths final : public ShortestHopPaths {
   std::optional<std::pair<GpuId, GpuId>> unreachable() const override {
     for (std::size_t to = 0; to < view_.gpu_nodes.size(); ++to) {
       const auto destination = static_cast<GpuId>(to);
-      const auto distances = search(destination).distances;
+      const auto& distances = searches_[to].distances;
       for (std::size_t from = 0; from < view_.gpu_nodes.size(); ++from) {
         const auto source = static_cast<GpuId>(from);
         if (distances[index(node(source))] == kFar) return std::pair{source, destination};
@@ -74,7 +77,7 @@ class Paths final : public ShortestHopPaths {
 
   /// What is known about a destination.
   struct Search {
-    std::vector<std::uint32_t> distances;  ///< of every node
+    std::vector<std::uint16_t> distances;  ///< of every node
     /// Its host's NICs may be entered from inside the host: its GPUs have no other way to each
     /// other.
     bool through_nics = false;
@@ -90,18 +93,24 @@ class Paths final : public ShortestHopPaths {
     return !at_home || through_nics || view_.kinds[index(to)] != NodeKind::nic;
   }
 
-  [[nodiscard]] std::vector<std::uint32_t> distances(NodeId last, bool through_nics) const {
+  [[nodiscard]] std::vector<std::uint16_t> distances(NodeId last, bool through_nics) const {
     using Edge = Reversed::edge_descriptor;
     const std::function<bool(const Edge&)> keep = [this, last, through_nics](const Edge& edge) {
       return usable(static_cast<NodeId>(edge.m_target), static_cast<NodeId>(edge.m_source), last,
                     through_nics);
     };
     const boost::filtered_graph<Reversed, std::function<bool(const Edge&)>> graph(reversed_, keep);
-    std::vector<std::uint32_t> out(view_.kinds.size(), kFar);
-    out[index(last)] = 0;
+    std::vector<std::uint32_t> hops(view_.kinds.size(), kFar);
+    hops[index(last)] = 0;
     boost::breadth_first_search(graph, index(last),
                                 boost::visitor(boost::make_bfs_visitor(
-                                    boost::record_distances(out.data(), boost::on_tree_edge()))));
+                                    boost::record_distances(hops.data(), boost::on_tree_edge()))));
+    std::vector<std::uint16_t> out;
+    out.reserve(hops.size());
+    for (const std::uint32_t hop : hops) {
+      RAILYARD_CHECK(hop <= kFar, "a path of {} hops; at most {} are supported", hop, kFar - 1);
+      out.push_back(static_cast<std::uint16_t>(hop));
+    }
     return out;
   }
 
@@ -115,19 +124,13 @@ class Paths final : public ShortestHopPaths {
     return out;
   }
 
-  const Search& search_of(GpuId destination) const {
-    Search& known = searches_[index(destination)];
-    if (known.distances.empty()) known = search(destination);
-    return known;
-  }
-
   void next_hops(NodeId at, GpuId destination, std::vector<std::uint32_t>& out) const {
     out.clear();
-    const auto& [distances, through_nics] = search_of(destination);
+    const auto& [distances, through_nics] = searches_[index(destination)];
     const std::uint32_t first = view_.first_out[index(at)];
     const auto links = view_.out_links(at);
     for (std::uint32_t i = 0; i < links.size(); ++i) {
-      const std::uint32_t there = distances[index(links[i].to)];
+      const std::uint16_t there = distances[index(links[i].to)];
       if (there == kFar || there + 1 != distances[index(at)]) continue;
       if (usable(at, links[i].to, node(destination), through_nics)) out.push_back(first + i);
     }
@@ -165,7 +168,7 @@ class Paths final : public ShortestHopPaths {
   GraphView view_;
   std::vector<std::uint32_t> host_of_node_;
   Reversed reversed_;
-  mutable std::vector<Search> searches_;  ///< by destination, empty until asked for
+  std::vector<Search> searches_;  ///< by destination
 };
 
 }  // namespace

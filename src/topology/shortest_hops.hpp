@@ -3,8 +3,8 @@
 // A link may be used towards a destination unless it enters a GPU other than the destination, or
 // enters a host other than the destination's from outside that host: hosts end traffic, they do not
 // pass it on. GPUs of one host do not talk through a NIC they share, unless there is no other way.
-// Distances to a destination are searched when first asked for and kept, so that only destinations
-// in use cost memory. A finder is therefore not to be shared between threads.
+// All distances are searched when the finder is made (checking that every pair is connected needs
+// them anyway), so it is constant afterwards and may be shared between threads.
 #pragma once
 
 #include <memory>
