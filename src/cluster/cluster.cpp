@@ -283,19 +283,31 @@ class Simulation {
       }
     }
     for (const auto& component : components(demands, *settings_.topology)) {
+      std::vector<std::uint32_t> members;
+      for (const std::uint32_t member : component) members.push_back(on_fabric[member]);
+      if (members.size() > 1) ++outcome_.contended_epochs;
+      const auto& steady = steady_state(members);
+      for (std::size_t i = 0; i < members.size(); ++i) apply(running_[members[i]], steady[i]);
+    }
+  }
+
+  /// Iterations of running jobs that share links. The same jobs again are the same component: jobs
+  /// keep their places while they run.
+  const std::vector<training::JobIterations>& steady_state(
+      const std::vector<std::uint32_t>& members) {
+    std::vector<std::uint32_t> jobs;
+    for (const std::uint32_t member : members) jobs.push_back(running_[member].job);
+    const auto [known, inserted] = seen_.try_emplace(jobs, nullptr);
+    if (inserted) {
       std::vector<std::shared_ptr<const Program>> programs;
       std::vector<Duration> alone;
-      for (const std::uint32_t member : component) {
-        const Running& running = running_[on_fabric[member]];
-        programs.push_back(running.program);
-        alone.push_back(to_ticks(outcome_.jobs[running.job].alone_ticks));
+      for (const std::uint32_t member : members) {
+        programs.push_back(running_[member].program);
+        alone.push_back(to_ticks(outcome_.jobs[running_[member].job].alone_ticks));
       }
-      if (component.size() > 1) ++outcome_.contended_epochs;
-      const auto& steady = oracle_.steady_state(programs, alone).jobs;
-      for (std::size_t i = 0; i < component.size(); ++i) {
-        apply(running_[on_fabric[component[i]]], steady[i]);
-      }
+      known->second = &oracle_.steady_state(programs, alone).jobs;
     }
+    return *known->second;
   }
 
   void apply(Running& running, const training::JobIterations& steady) {
@@ -374,6 +386,8 @@ class Simulation {
   Observer* observer_;
   scheduler::Inventory inventory_;
   IterationOracle oracle_;
+  /// Results by the jobs of a component, in the oracle's keeping.
+  std::map<std::vector<std::uint32_t>, const std::vector<training::JobIterations>*> seen_;
   EventQueue<Event> queue_;
   std::vector<scheduler::QueuedJob> waiting_;
   std::vector<Running> running_;

@@ -1,27 +1,28 @@
 #include "iteration_oracle.hpp"
 
+#include <bit>
 #include <utility>
 
-#include "railyard/core/digest.hpp"
 #include "railyard/core/rng.hpp"
 
 namespace railyard::cluster {
 namespace {
 
-/// Two digests of different start: 128 bits, so that no two components of a run collide.
+/// Two independent 64-bit chains, so that no two components of a run collide.
 class WideDigest {
  public:
-  WideDigest() { second_.add(std::uint64_t{0x6b6579}); }
-  template <typename T>
-  void add(T value) {
-    first_.add(value);
-    second_.add(value);
+  void add(std::uint64_t value) {
+    first_ = mix64(first_ ^ value);
+    second_ = mix64(second_ + std::rotl(value, 32));
   }
-  [[nodiscard]] MemoKey key() const { return {first_.value(), second_.value()}; }
+  void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
+  void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
+  void add(Duration duration) { add(duration.count()); }
+  [[nodiscard]] MemoKey key() const { return {first_, second_}; }
 
  private:
-  Digest first_;
-  Digest second_;
+  std::uint64_t first_ = 0x6d656d6f;
+  std::uint64_t second_ = 0x6b6579;
 };
 
 void add_program(const training::Program& program, const topology::Topology& topology,
