@@ -38,10 +38,14 @@ std::optional<metrics::RunResult> rerun(const CommandLine& line, const fs::path&
                                         const report::Baseline& baseline) {
   const fs::path scenario = shown_path((file.parent_path() / baseline.scenario).lexically_normal());
   auto document = read_changed(scenario, baseline.set);
+  const auto changes = line.changes();
   // Only changes of this command are on trial: "what if a link were 1 % slower?"
-  for (const auto& [pointer, value] : line.changes()) document = document.set(pointer, value);
-  const std::vector<scenario::Spec> specs{
-      scenario::load(document, scenario_name(scenario), baseline.result.seed)};
+  for (const auto& [pointer, value] : changes) document = document.set(pointer, value);
+  const bool changes_seed = std::any_of(changes.begin(), changes.end(),
+                                        [](const auto& change) { return change.first == "/seed"; });
+  std::optional<std::uint64_t> seed = line.number("seed");
+  if (!seed && !changes_seed) seed = baseline.result.seed;
+  const std::vector<scenario::Spec> specs{scenario::load(document, scenario_name(scenario), seed)};
   auto simulated = simulate(line, specs);
   if (!simulated[0].complete) return std::nullopt;
   return std::move(simulated[0].result);

@@ -24,8 +24,8 @@ struct Running {
   double ticks_per_work = 0;               ///< current pace; 0 until the first epoch
   double own_reference = 0;                ///< ticks of one iteration that count as pace 1
   TimePoint since{};
-  std::uint64_t finish_event = 0;
-  bool finish_pending = false;
+  std::optional<std::uint64_t> finish_event;  ///< none: beyond the horizon
+  bool paced = false;
 };
 
 struct Event {
@@ -50,7 +50,7 @@ class Simulation {
         settings_(settings),
         observer_(observer),
         inventory_(*settings.topology),
-        oracle_(*settings.topology, settings.limits, settings.want_links) {
+        oracle_(*settings.topology, settings.limits, settings.want_links, observer) {
     for (const scheduler::HostSlot& slot : settings.background) inventory_.take(slot);
     outcome_.jobs.resize(jobs.size());
     outcome_.background_gpus =
@@ -62,17 +62,20 @@ class Simulation {
       queue_.push(jobs_[j].submitted, Phase::arrival, Event{Event::arrival, j});
     }
     const TimePoint horizon(settings_.horizon);
-    while (!queue_.empty() && queue_.top().key.time <= horizon) {
-      const auto event = queue_.pop();
-      account(event.key.time);
-      handle(event.payload);
-      ++outcome_.events;
-      if (observer_ != nullptr) {
+    try {
+      while (!queue_.empty() && queue_.top().key.time <= horizon) {
+        const auto event = queue_.pop();
+        account(event.key.time);
+        handle(event.payload);
+        ++outcome_.events;
+        if (observer_ == nullptr) continue;
         observer_->at(now_, finished_, jobs_.size(), outcome_.events + oracle_.counters().events);
-        if (observer_->stop()) break;
+        if (observer_->stop()) throw Interrupted();
       }
+      if (!queue_.empty() || !running_.empty()) account(horizon);
+    } catch (const Interrupted&) {
+      // What has happened so far is the outcome.
     }
-    if (!queue_.empty()) account(horizon);
     close();
     return std::move(outcome_);
   }
@@ -123,16 +126,20 @@ class Simulation {
     return 1.0 - static_cast<double>(largest) / static_cast<double>(free);
   }
 
+  /// The event after a wait; beyond the horizon nothing happens, so it is not even queued.
+  std::optional<std::uint64_t> push_after(Duration wait, Phase phase, Event event) {
+    if (wait > settings_.horizon - now_.time_since_epoch()) return std::nullopt;
+    return queue_.push(now_ + wait, phase, event);
+  }
+
   void request_decision() {
     if (decision_pending_) return;
-    TimePoint at = now_;
+    Duration wait{};
     if (const Duration interval = settings_.interval; interval > Duration{}) {
-      const std::int64_t periods =
-          (now_.time_since_epoch().count() + interval.count() - 1) / interval.count();
-      at = TimePoint(interval * periods);
+      const Duration since = now_.time_since_epoch() % interval;
+      if (since > Duration{}) wait = interval - since;
     }
-    decision_pending_ = true;
-    queue_.push(at, Phase::decision, Event{Event::decide, 0});
+    decision_pending_ = push_after(wait, Phase::decision, Event{Event::decide, 0}).has_value();
   }
 
   void request_repace() {
@@ -184,7 +191,7 @@ class Simulation {
     JobRecord& record = outcome_.jobs[j];
     record.spread = scheduler::spread_of(placement, jobs_[j].shape, *settings_.topology);
     record.placement = std::move(placement);
-    queue_.push(now_ + settings_.decision_latency, Phase::decision, Event{Event::begin, j});
+    push_after(settings_.decision_latency, Phase::decision, Event{Event::begin, j});
   }
 
   void begin(std::uint32_t j) {
@@ -214,9 +221,9 @@ class Simulation {
   std::shared_ptr<const Program> bind_placement(const JobSpec& spec,
                                                 const scheduler::Placement& placement,
                                                 std::uint64_t label) {
-    return training::bind(spec.dag,
-                          scheduler::gpu_of_rank(placement, spec.shape, *settings_.topology),
-                          *settings_.topology, settings_.network, label);
+    return training::bind(
+        spec.dag, scheduler::gpu_of_rank(placement, spec.shape, *settings_.topology),
+        *settings_.topology, settings_.network, connection_label(settings_.streams.seed(), label));
   }
 
   double alone_ticks(const std::shared_ptr<const Program>& program) {
@@ -261,9 +268,9 @@ class Simulation {
     if (running.ticks_per_work > 0 && span > 0) {
       running.work_left = std::max(0.0, running.work_left - span / running.ticks_per_work);
       JobRecord& record = outcome_.jobs[running.job];
-      record.iteration_ticks_mean += span * record.iterations.iteration_ticks;
       const double iterations =
           record.iterations.iteration_ticks > 0 ? span / record.iterations.iteration_ticks : 0.0;
+      record.iterations_run += iterations;
       outcome_.busy_gpu_ticks += iterations * record.iterations.busy_gpu_ticks;
     }
     running.since = now_;
@@ -278,7 +285,7 @@ class Simulation {
       if (running_[r].program) {
         demands.push_back(&running_[r].program->demand);
         on_fabric.push_back(r);
-      } else if (running_[r].ticks_per_work == 0) {
+      } else if (!running_[r].paced) {
         set_pace(running_[r], 1.0);
       }
     }
@@ -314,12 +321,12 @@ class Simulation {
     JobRecord& record = outcome_.jobs[running.job];
     const double ticks = steady.iteration_ticks;
     const double pace = jobs_[running.job].iterations ? ticks : ticks / running.own_reference;
-    if (running.ticks_per_work == pace) return;
+    if (running.paced && running.ticks_per_work == pace) return;
     advance(running);
-    if (running.ticks_per_work > 0) record.varied = true;
+    if (running.paced) record.varied = true;
     const auto shortest = static_cast<double>(steady.shortest.count());
     const auto longest = static_cast<double>(steady.longest.count());
-    const bool first = running.ticks_per_work == 0;
+    const bool first = !running.paced;
     record.iteration_ticks_min = first ? shortest : std::min(record.iteration_ticks_min, shortest);
     record.iteration_ticks_max = first ? longest : std::max(record.iteration_ticks_max, longest);
     record.iteration_ticks_p99 =
@@ -330,10 +337,13 @@ class Simulation {
 
   void set_pace(Running& running, double ticks_per_work) {
     running.ticks_per_work = ticks_per_work;
-    if (running.finish_pending) queue_.cancel(running.finish_event);
-    running.finish_event = queue_.push(now_ + to_ticks(running.work_left * ticks_per_work),
-                                       Phase::completion, Event{Event::finish, running.job});
-    running.finish_pending = true;
+    running.paced = true;
+    if (running.finish_event) queue_.cancel(*running.finish_event);
+    const double wait = running.work_left * ticks_per_work;
+    running.finish_event.reset();
+    if (wait > static_cast<double>(kHorizonMax.count())) return;
+    running.finish_event =
+        push_after(to_ticks(wait), Phase::completion, Event{Event::finish, running.job});
   }
 
   /// What is still running or waiting when the run ends.
@@ -343,12 +353,13 @@ class Simulation {
       outcome_.jobs[running.job].work_done = running.work - running.work_left;
       outcome_.jobs[running.job].finished = now_;
     }
+    outcome_.end = running_.empty() ? TimePoint{} : now_;
     for (JobRecord& record : outcome_.jobs) {
       if (record.status == JobStatus::queued || record.status == JobStatus::rejected) continue;
+      outcome_.end = std::max(outcome_.end, record.finished);
       const auto span = static_cast<double>((record.finished - record.started).count());
-      if (span > 0) record.iteration_ticks_mean /= span;
+      if (record.iterations_run > 0) record.iteration_ticks_mean = span / record.iterations_run;
     }
-    outcome_.end = now_;
     if (fragmentation_span_ > 0)
       outcome_.fragmentation = fragmentation_ticks_ / fragmentation_span_;
     outcome_.engine = oracle_.counters();
@@ -406,6 +417,10 @@ class Simulation {
 };
 
 }  // namespace
+
+std::uint64_t connection_label(std::uint64_t seed, std::uint64_t job) {
+  return mix64(mix64(seed) + job);
+}
 
 Outcome simulate(std::span<const JobSpec> jobs, const Settings& settings, Observer* observer) {
   return Simulation(jobs, settings, observer).run();

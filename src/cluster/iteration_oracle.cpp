@@ -81,7 +81,7 @@ const training::EngineResult& IterationOracle::steady_state(
     return found->second;
   }
   training::EngineResult result =
-      training::run_to_steady_state(jobs, *topology_, limits_, want_links_, alone);
+      training::run_to_steady_state(jobs, *topology_, limits_, want_links_, alone, interrupt_);
   counters_ += result.counters;
   return memo_.emplace(key, std::move(result)).first->second;
 }

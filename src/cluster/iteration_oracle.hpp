@@ -29,8 +29,8 @@ class IterationOracle {
  public:
   /// `want_links`: results carry link statistics (memory grows with every component remembered).
   IterationOracle(const topology::Topology& topology, const training::RunLimits& limits,
-                  bool want_links)
-      : topology_(&topology), limits_(limits), want_links_(want_links) {}
+                  bool want_links, training::Interrupt* interrupt)
+      : topology_(&topology), limits_(limits), want_links_(want_links), interrupt_(interrupt) {}
 
   /// Steady state of a component; jobs in the order given, with their iterations alone where there
   /// are several (they follow from the jobs, so they are no part of the key).
@@ -45,6 +45,7 @@ class IterationOracle {
   const topology::Topology* topology_;
   training::RunLimits limits_;
   bool want_links_;
+  training::Interrupt* interrupt_;
   std::map<MemoKey, training::EngineResult> memo_;
   training::EngineCounters counters_;
   std::uint64_t hits_ = 0;

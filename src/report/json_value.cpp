@@ -38,6 +38,9 @@ std::string read_text(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path, ignored)) {
     throw ResultError(fmt::format("{}: no such file", path.string()));
   }
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw IoError(fmt::format("{}: is a folder, not a file", path.string()));
+  }
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (!in.is_open() || in.bad()) throw IoError(fmt::format("{}: cannot be read", path.string()));

@@ -1,4 +1,5 @@
 // Jobs of a scenario: given inline, or from a trace of recorded jobs.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -26,6 +27,18 @@ std::uint32_t positive(Reader& reader, std::string_view key, std::int64_t fallba
       reader.optional<std::int64_t>(key, fallback, Range<std::int64_t>{1, kRanksMax}));
 }
 
+/// An algorithm that can never all-reduce is refused here; one that needs equal islands only where
+/// the job is placed.
+void check_all_reduce(Reader& job, std::string_view key, const std::string& name) {
+  const auto table = collective::algorithm_catalog();
+  const auto choice = config::default_choice(name, config::descriptions(table));
+  const std::string refusal = config::entry_of(table, name)
+                                  .create(choice.parameters)
+                                  ->refusal({collective::Operation::all_reduce, Bytes(1 << 20)},
+                                            collective::GroupShape::flat(8));
+  if (!refusal.empty()) job.fail(key, refusal);
+}
+
 workload::TrainingSpec read_training(Reader& job, const Node& model) {
   workload::TrainingSpec spec;
   spec.model = workload::read_model(model, job.errors());
@@ -49,6 +62,7 @@ workload::TrainingSpec read_training(Reader& job, const Node& model) {
     spec.all_reduce = config::decode_choice(*algorithm, job.errors(), "collective algorithm",
                                             config::descriptions(collective::algorithm_catalog()))
                           .name;
+    check_all_reduce(job, "all_reduce", spec.all_reduce);
   }
   return spec;
 }
@@ -86,7 +100,7 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
       job.required<std::int64_t>("gpus", Range<std::int64_t>{1, kRanksMax}));
   spec.submitted = TimePoint(job.optional<Duration>("arrival", Duration{}));
   spec.iterations =
-      job.optional<std::int64_t>("iterations", 1, Range<std::int64_t>{1, std::int64_t{1} << 40U});
+      job.optional<std::int64_t>("iterations", 1, Range<std::int64_t>{1, 1'000'000'000});
   const std::size_t busy = world.background.size() * world.topology.hosts().front().gpus;
   if (gpus > world.topology.gpu_count() - busy) {
     job.fail(
@@ -121,7 +135,15 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
   world.from_trace.push_back(false);
 }
 
-void read_trace(Reader& scenario, World& world) {
+/// A benchmark of another operation keeps the algorithm it asks for.
+bool only_all_reduces(const workload::IterationDag& dag) {
+  return std::all_of(dag.tasks.begin(), dag.tasks.end(), [](const workload::Task& task) {
+    return task.kind != workload::TaskKind::collective || task.cause != workload::Cause::data ||
+           task.operation == collective::Operation::all_reduce;
+  });
+}
+
+void read_trace(Reader& scenario, World& world, const std::set<std::string>& names) {
   const double scale = scenario.optional<double>("arrival_scale", 1.0, Range<double>{1e-6, 1e6});
   const auto path = scenario.maybe<std::filesystem::path>("job_trace");
   if (!path) {
@@ -149,6 +171,13 @@ void read_trace(Reader& scenario, World& world) {
       kind.second = std::make_shared<const workload::IterationDag>(
           workload::build_iteration(spec, *world.gpu));
     }
+    if (names.contains(record.name)) {
+      scenario.fail("job_trace",
+                    fmt::format("a job of \"jobs\" and one of the trace are both called "
+                                "\"{}\"; names are unique",
+                                record.name));
+      return;
+    }
     cluster::JobSpec job;
     job.name = std::move(record.name);
     job.shape = kind.first;
@@ -162,6 +191,28 @@ void read_trace(Reader& scenario, World& world) {
 
 }  // namespace
 
+std::vector<cluster::JobSpec> jobs_under(const World& world, const PolicySpec& policy) {
+  std::vector<cluster::JobSpec> jobs = world.jobs;
+  if (!policy.all_reduce) return jobs;
+  using Dag = workload::IterationDag;
+  std::vector<std::pair<const Dag*, std::shared_ptr<const Dag>>> changed;
+  for (cluster::JobSpec& job : jobs) {
+    if (!only_all_reduces(*job.dag)) continue;
+    const auto found = std::find_if(changed.begin(), changed.end(), [&](const auto& entry) {
+      return entry.first == job.dag.get();
+    });
+    if (found != changed.end()) {
+      job.dag = found->second;
+      continue;
+    }
+    auto copy = std::make_shared<Dag>(*job.dag);
+    copy->all_reduce_algorithm = *policy.all_reduce;
+    changed.emplace_back(job.dag.get(), copy);
+    job.dag = std::move(copy);
+  }
+  return jobs;
+}
+
 void read_jobs(Reader& scenario, World& world) {
   std::set<std::string> names;
   const auto jobs = scenario.child("jobs");
@@ -172,7 +223,7 @@ void read_jobs(Reader& scenario, World& world) {
       read_inline_job(jobs->at(i), scenario.errors(), world, names);
     }
   }
-  read_trace(scenario, world);
+  read_trace(scenario, world, names);
   if (!scenario.has("jobs") && !scenario.has("job_trace")) {
     scenario.errors().add(scenario.node(),
                           "the scenario has no work: give \"jobs\" or \"job_trace\"");

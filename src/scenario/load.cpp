@@ -173,11 +173,15 @@ void decode_network(const Node& node, Errors& errors, World& world) {
   if (const auto protocol = reader.child("protocol")) {
     Reader fields(*protocol, errors);
     collective::Protocol& known = world.network.protocol;
-    known.base = fields.optional<Duration>("base", known.base);
-    known.ring.nvlink = fields.optional<Duration>("ring_nvlink", known.ring.nvlink);
-    known.ring.network = fields.optional<Duration>("ring_network", known.ring.network);
-    known.tree.nvlink = fields.optional<Duration>("tree_nvlink", known.tree.nvlink);
-    known.tree.network = fields.optional<Duration>("tree_network", known.tree.network);
+    for (const auto& [key, value] : std::initializer_list<std::pair<const char*, Duration*>>{
+             {"base", &known.base},
+             {"ring_nvlink", &known.ring.nvlink},
+             {"ring_network", &known.ring.network},
+             {"tree_nvlink", &known.tree.nvlink},
+             {"tree_network", &known.tree.network}}) {
+      *value = fields.optional<Duration>(key, *value);
+      if (*value > std::chrono::seconds(1)) fields.fail(key, "must be at most 1s");
+    }
     fields.finish();
   }
   world.limits.phases = static_cast<std::uint32_t>(

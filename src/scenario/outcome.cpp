@@ -92,7 +92,8 @@ struct Totals {
   std::size_t unfinished = 0;
   TimePoint first_start = TimePoint::max();
   TimePoint last_end{};
-  TimePoint first_submit = TimePoint::max();
+  TimePoint first_submit = TimePoint::max();  ///< of jobs that were not rejected
+  TimePoint last_finish{};
   bool all_simulated = true;
 };
 
@@ -118,16 +119,19 @@ Totals totals_of(const World& world, const scheduler::PlacementPolicy& placement
   const double alpha = world.diffusion_alpha.value_or(0.5);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const JobRecord& record = outcome.jobs[j];
-    sum.first_submit = std::min(sum.first_submit, jobs[j].submitted);
-    if (record.status == JobStatus::finished) ++sum.finished;
+    if (record.status != JobStatus::rejected) {
+      sum.first_submit = std::min(sum.first_submit, jobs[j].submitted);
+    }
+    if (record.status == JobStatus::finished) {
+      ++sum.finished;
+      sum.last_finish = std::max(sum.last_finish, record.finished);
+    }
     if (record.status == JobStatus::queued || record.status == JobStatus::running) ++sum.unfinished;
     if (!ran(record)) continue;
     if (jobs[j].iterations) add_inline(sum, world, jobs[j], record);
     if (record.iteration_ticks_mean > 0) {
-      const double iterations = static_cast<double>((record.finished - record.started).count()) /
-                                record.iteration_ticks_mean;
       for (std::size_t t = 0; t < topology::kTiers; ++t) {
-        sum.tier_bytes[t] += iterations * record.iterations.tier_bytes[t];
+        sum.tier_bytes[t] += record.iterations_run * record.iterations.tier_bytes[t];
       }
     } else {
       sum.all_simulated = false;
@@ -204,11 +208,12 @@ void set_links(const World& world, const cluster::Outcome& outcome, metrics::Pol
   out.metrics.set(Metric::link_utilization_max, metrics::percentile(utilization, 1.0));
 }
 
-/// Most jobs that ran at one time.
-std::size_t peak_concurrency(const cluster::Outcome& outcome) {
+/// Most trace jobs that ran at one time.
+std::size_t peak_concurrency(const World& world, const cluster::Outcome& outcome) {
   std::vector<std::pair<TimePoint, int>> changes;
-  for (const JobRecord& record : outcome.jobs) {
-    if (!ran(record)) continue;
+  for (std::size_t j = 0; j < outcome.jobs.size(); ++j) {
+    const JobRecord& record = outcome.jobs[j];
+    if (!world.from_trace[j] || !ran(record) || record.started == record.finished) continue;
     changes.emplace_back(record.started, 1);
     changes.emplace_back(record.finished, -1);
   }
@@ -226,7 +231,7 @@ void add_warnings(const World& world, const cluster::Outcome& outcome, metrics::
   out.warnings = outcome.warnings;
   const auto trace_jobs = std::count(world.from_trace.begin(), world.from_trace.end(), true);
   if (trace_jobs == 0) return;
-  const std::size_t peak = peak_concurrency(outcome);
+  const std::size_t peak = peak_concurrency(world, outcome);
   out.warnings.push_back(fmt::format(
       "at most {} of {} trace jobs ran at once; in {} epochs jobs shared a link that can bind{}",
       peak, trace_jobs, outcome.contended_epochs,
@@ -244,7 +249,9 @@ void set_cluster_metrics(const World& world, const PolicySpec& policy, const Tot
   if (outcome.allocated_gpu_ticks > 0 && sum.all_simulated) {
     out.set(Metric::gpu_busy_share, outcome.busy_gpu_ticks / outcome.allocated_gpu_ticks);
   }
-  if (sum.finished > 0) out.set(Metric::makespan_s, in_seconds(outcome.end - sum.first_submit));
+  if (sum.finished > 0) {
+    out.set(Metric::makespan_s, in_seconds(sum.last_finish - sum.first_submit));
+  }
   out.set(Metric::jobs_finished, static_cast<double>(sum.finished));
   out.set(Metric::jobs_unfinished, static_cast<double>(sum.unfinished));
   out.set(Metric::fragmentation, outcome.fragmentation);
@@ -293,8 +300,10 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
   if (const JobRecord* largest = largest_inline(jobs, outcome)) {
     out.attribution = largest->iterations.attribution;
     const auto total = static_cast<double>(out.attribution->total().count());
-    m.set(Metric::communication_share_exposed,
-          static_cast<double>(out.attribution->communication().count()) / total);
+    if (total > 0) {
+      m.set(Metric::communication_share_exposed,
+            static_cast<double>(out.attribution->communication().count()) / total);
+    }
   }
   set_links(world, outcome, out);
   for (std::size_t j = 0; j < jobs.size(); ++j) {

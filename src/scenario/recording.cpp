@@ -48,11 +48,13 @@ workload::Recording record(const Spec& spec, std::size_t policy) {
   const std::vector<GpuId> gpus = placed_ranks(world, policy);
   std::vector<std::size_t> numbers;
   for (const GpuId gpu : gpus) numbers.push_back(index(gpu));
-  recording.context = fmt::format(R"({{"topology": {}, "network": {}, "gpus": [{}]}})",
-                                  world.topology_text, world.network_text, fmt::join(numbers, ","));
-  recording.dag = *world.jobs.front().dag;
-  const auto program =
-      training::bind(world.jobs.front().dag, gpus, world.topology, world.network, 0);
+  recording.context =
+      fmt::format(R"({{"topology": {}, "network": {}, "seed": {}, "gpus": [{}]}})",
+                  world.topology_text, world.network_text, world.seed, fmt::join(numbers, ","));
+  const auto dag = jobs_under(world, world.policies[policy]).front().dag;
+  recording.dag = *dag;
+  const auto program = training::bind(dag, gpus, world.topology, world.network,
+                                      cluster::connection_label(world.seed, 0));
   recording.times = times_of(program, world.topology);
   return recording;
 }
@@ -80,12 +82,14 @@ std::vector<workload::TaskTimes> replay(const workload::Recording& recording) {
   if (gpus.size() != recording.dag.ranks) {
     reader.fail("gpus", fmt::format("{} GPUs for {} ranks", gpus.size(), recording.dag.ranks));
   }
+  const std::int64_t seed = reader.required<std::int64_t>("seed", {.min = 0});
   const auto network = reader.required_child("network");
   if (network && errors.empty()) decode_network(*network, errors, world);
   reader.finish();
   errors.throw_if_any();
   const auto dag = std::make_shared<const workload::IterationDag>(recording.dag);
-  return times_of(training::bind(dag, std::move(gpus), world.topology, world.network, 0),
+  const std::uint64_t label = cluster::connection_label(static_cast<std::uint64_t>(seed), 0);
+  return times_of(training::bind(dag, std::move(gpus), world.topology, world.network, label),
                   world.topology);
 }
 

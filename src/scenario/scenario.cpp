@@ -24,29 +24,6 @@ class ProgressObserver final : public cluster::Observer {
   Progress* progress_;
 };
 
-/// Jobs as this policy set runs them: its collective algorithm in place of the job's own.
-std::vector<cluster::JobSpec> jobs_under(const World& world, const PolicySpec& policy) {
-  std::vector<cluster::JobSpec> jobs = world.jobs;
-  if (!policy.all_reduce) return jobs;
-  std::vector<
-      std::pair<const workload::IterationDag*, std::shared_ptr<const workload::IterationDag>>>
-      changed;
-  for (cluster::JobSpec& job : jobs) {
-    const auto found = std::find_if(changed.begin(), changed.end(), [&](const auto& entry) {
-      return entry.first == job.dag.get();
-    });
-    if (found != changed.end()) {
-      job.dag = found->second;
-      continue;
-    }
-    auto copy = std::make_shared<workload::IterationDag>(*job.dag);
-    copy->all_reduce_algorithm = *policy.all_reduce;
-    changed.emplace_back(job.dag.get(), copy);
-    job.dag = std::move(copy);
-  }
-  return jobs;
-}
-
 }  // namespace
 
 Spec::Spec(std::shared_ptr<const World> world) : world_(std::move(world)) {}

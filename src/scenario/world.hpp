@@ -49,6 +49,10 @@ struct World {
 
 /// Decodes `jobs`, `job_trace` and `arrival_scale` into world.jobs. The topology has been built.
 void read_jobs(config::Reader& scenario, World& world);
+/// Jobs as a policy set runs them: all-reduces of gradients by its collective algorithm, if it has
+/// one, in place of the jobs' own.
+[[nodiscard]] std::vector<cluster::JobSpec> jobs_under(const World& world,
+                                                       const PolicySpec& policy);
 /// Decodes `network` into world.network and world.limits.
 void read_network(config::Reader& scenario, World& world);
 void decode_network(const config::Node& node, config::Errors& errors, World& world);

@@ -14,6 +14,10 @@ std::string as_text(Bandwidth bandwidth) {
   return fmt::format("{}Gbps", static_cast<double>(bandwidth.bytes_per_s()) * 8e-9);
 }
 
+constexpr Bandwidth kBandwidthMin(1'250'000);
+constexpr double kEfficiencyMin = 0.05;
+constexpr Duration kLatencyMax = std::chrono::seconds(1);
+
 LinkSpec read_link(const config::Node& node, config::Errors& errors,
                    void (*extra)(config::Reader&, void*), void* context) {
   LinkSpec link;
@@ -23,7 +27,15 @@ LinkSpec read_link(const config::Node& node, config::Errors& errors,
   if (reader.has("efficiency") && link.efficiency == 0.0) {
     reader.fail("efficiency", "must be above 0: a link without payload carries nothing");
   }
+  // Slower links and longer waits than any fabric has would leave the range of the clock.
+  if (reader.has("bandwidth") && reader.errors().empty() && link.bandwidth < kBandwidthMin) {
+    reader.fail("bandwidth", "must be at least 10Mbps");
+  }
+  if (link.efficiency > 0.0 && link.efficiency < kEfficiencyMin) {
+    reader.fail("efficiency", fmt::format("must be at least {}", kEfficiencyMin));
+  }
   link.latency = reader.optional<Duration>("latency", Duration{});
+  if (link.latency > kLatencyMax) reader.fail("latency", "must be at most 1s");
   if (extra != nullptr) extra(reader, context);
   reader.finish();
   return link;

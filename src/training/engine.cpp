@@ -14,6 +14,7 @@ using workload::TaskKind;
 // A flow's tag: stepped flag, job, task, step.
 constexpr unsigned kStepBits = 26;
 constexpr unsigned kTaskBits = 27;
+constexpr std::size_t kJobsMax = std::size_t{1} << (64 - kStepBits - kTaskBits);
 constexpr std::uint64_t kStepMask = (std::uint64_t{1} << kStepBits) - 1;
 constexpr std::uint64_t kTaskMask = (std::uint64_t{1} << kTaskBits) - 1;
 
@@ -24,10 +25,15 @@ std::uint64_t tag_of(std::uint32_t job, std::uint32_t task, std::uint32_t step_p
 }  // namespace
 
 Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
-               const topology::Topology& topology, bool all_links)
-    : routes_(jobs, topology, !all_links), network_(topology) {
+               const topology::Topology& topology, bool all_links, Interrupt* interrupt)
+    : routes_(jobs, topology, !all_links), interrupt_(interrupt), network_(topology) {
+  RAILYARD_CHECK(jobs.size() <= kJobsMax, "{} jobs share links; at most {} can", jobs.size(),
+                 kJobsMax);
   for (const auto& program : jobs) {
     RAILYARD_CHECK(program->dag->tasks.size() < kTaskMask, "too many tasks in one job");
+    for (const SteppedCollective& form : program->stepped) {
+      RAILYARD_CHECK(form.steps.size() < kStepMask, "too many transfers in one collective");
+    }
     JobRun job;
     job.program = program.get();
     const std::size_t tasks = program->dag->tasks.size();

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "railyard/core/check.hpp"
 #include "railyard/core/event_queue.hpp"
 #include "railyard/core/time.hpp"
 #include "railyard/network/flow_network.hpp"
@@ -55,7 +56,7 @@ class Engine {
  public:
   /// `all_links`: the network sees links that cannot matter too, for link statistics.
   Engine(std::span<const std::shared_ptr<const Program>> jobs, const topology::Topology& topology,
-         bool all_links);
+         bool all_links, Interrupt* interrupt = nullptr);
 
   /// Starts the jobs at their offsets and lets them iterate. `on_iteration(job)` is called at the
   /// end of each iteration, before the next starts; false ends the run.
@@ -64,7 +65,10 @@ class Engine {
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
       queue_.push(TimePoint(offsets[j]), Phase::arrival, Event{Event::start_job, j, 0, 0});
     }
-    while (step()) {
+    for (std::uint64_t steps = 0; step(); ++steps) {
+      if (interrupt_ != nullptr && steps % kStepsBetweenQuestions == 0 && interrupt_->stop()) {
+        throw Interrupted();
+      }
       while (!ended_.empty()) {
         const std::uint32_t j = ended_.back();
         ended_.pop_back();
@@ -113,8 +117,11 @@ class Engine {
   void release_stream(std::uint32_t j, std::uint32_t task);
   void wake(std::uint32_t j, std::uint32_t task, std::uint32_t blocker);
 
+  static constexpr std::uint64_t kStepsBetweenQuestions = 16384;
+
   std::vector<JobRun> jobs_;
   RouteTable routes_;
+  Interrupt* interrupt_;
   network::FlowNetwork network_;
   EventQueue<Event> queue_;
   std::vector<network::FinishedFlow> finished_;

@@ -57,8 +57,9 @@ EngineCounters counters_of(Engine& engine, std::uint64_t iterations) {
 
 /// One job alone: until two iterations in a row agree to the tick.
 void run_alone(const std::shared_ptr<const Program>& program, const topology::Topology& topology,
-               const RunLimits& limits, bool want_links, EngineResult& result) {
-  Engine engine(std::span(&program, 1), topology, want_links);
+               const RunLimits& limits, bool want_links, Interrupt* interrupt,
+               EngineResult& result) {
+  Engine engine(std::span(&program, 1), topology, want_links, interrupt);
   JobIterations& out = result.jobs.front();
   const Duration offset{};
   TimePoint window_start{};
@@ -111,22 +112,25 @@ std::vector<Duration> times_alone(std::span<const std::shared_ptr<const Program>
 
 void run_together(std::span<const std::shared_ptr<const Program>> jobs,
                   const topology::Topology& topology, const RunLimits& limits, bool want_links,
-                  std::span<const Duration> alone, EngineResult& result) {
+                  std::span<const Duration> alone, Interrupt* interrupt, EngineResult& result) {
   std::vector<Sample> samples(jobs.size());
   for (std::uint32_t phase = 0; phase < limits.phases; ++phase) {
-    Engine engine(jobs, topology, want_links);
+    Engine engine(jobs, topology, want_links, interrupt);
     std::vector<Duration> offsets;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       offsets.push_back(phase_offset(j, phase, limits.phases, alone[j]));
     }
+    // Iterations count from when all jobs are there.
+    const TimePoint all_there(*std::max_element(offsets.begin(), offsets.end()));
+    std::vector<std::uint32_t> counted(jobs.size(), 0);
     std::size_t satisfied = 0;
     std::uint64_t iterations = 0;
     engine.run(offsets, [&](std::uint32_t j) {
-      const auto& done = engine.job(j).iterations;
+      const Duration last = engine.job(j).iterations.back();
       ++iterations;
-      // The first iteration starts into a network without some of the others.
-      if (done.size() > 1) samples[j].add(done.back());
-      if (done.size() == limits.iterations_together + 1) {
+      if (engine.now() - last < all_there) return true;
+      samples[j].add(last);
+      if (++counted[j] == limits.iterations_together) {
         result.jobs[j].attribution = critical_path(engine.job(j));
         ++satisfied;
       }
@@ -156,15 +160,17 @@ EngineCounters& EngineCounters::operator+=(const EngineCounters& other) {
 
 EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>> jobs,
                                  const topology::Topology& topology, const RunLimits& limits,
-                                 bool want_links, std::span<const Duration> alone) {
+                                 bool want_links, std::span<const Duration> alone,
+                                 Interrupt* interrupt) {
   EngineResult result;
   result.jobs.resize(jobs.size());
   if (jobs.size() == 1) {
-    run_alone(jobs.front(), topology, limits, want_links, result);
+    run_alone(jobs.front(), topology, limits, want_links, interrupt, result);
   } else {
     std::vector<Duration> simulated;
     if (alone.empty()) simulated = times_alone(jobs, topology, result.counters);
-    run_together(jobs, topology, limits, want_links, alone.empty() ? simulated : alone, result);
+    run_together(jobs, topology, limits, want_links, alone.empty() ? simulated : alone, interrupt,
+                 result);
   }
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     result.jobs[j].busy_gpu_ticks = busy_gpu_ticks(*jobs[j]);

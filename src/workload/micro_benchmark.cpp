@@ -18,6 +18,9 @@ std::string refusal_of(const MicroBenchmark& spec) {
                             collective::GroupShape::flat(2));
 }
 
+constexpr std::int64_t kRepeatsMax = 1000;
+constexpr Bytes kSizeMax(std::int64_t{1} << 40U);
+
 void read_collective(config::Reader& reader, MicroBenchmark& spec) {
   std::vector<std::string_view> operations;
   for (std::uint8_t o = 0; o < 5; ++o)
@@ -47,9 +50,10 @@ MicroBenchmark read_micro_benchmark(const config::Node& node, config::Errors& er
     reader.fail("size", "expected at least one byte");
     spec.size = Bytes(1);
   }
+  if (spec.size > kSizeMax) reader.fail("size", "expected at most 1TiB");
   const std::int64_t repeats =
-      reader.optional<std::int64_t>("repeats", 1, {.min = 1, .max = 1'000'000});
-  spec.repeats = repeats < 1 || repeats > 1'000'000 ? 1 : static_cast<std::uint32_t>(repeats);
+      reader.optional<std::int64_t>("repeats", 1, {.min = 1, .max = kRepeatsMax});
+  spec.repeats = repeats < 1 || repeats > kRepeatsMax ? 1 : static_cast<std::uint32_t>(repeats);
   if (!spec.point_to_point) read_collective(reader, spec);
   reader.finish();
   return spec;
@@ -61,6 +65,19 @@ std::vector<std::string> check_micro_benchmark(const MicroBenchmark& spec, std::
   if (spec.point_to_point && (ranks < 2 || ranks % 2 != 0)) {
     problems.push_back(fmt::format(
         "p2p pairs the first half of the ranks with the second: {} GPUs have no halves", ranks));
+  }
+  if (ranks_per_host > 0 && ranks > ranks_per_host && ranks % ranks_per_host != 0) {
+    problems.push_back(
+        fmt::format("a micro-benchmark of more than a host takes whole hosts of {} "
+                    "GPUs, not {} GPUs",
+                    ranks_per_host, ranks));
+    return problems;
+  }
+  const std::uint32_t group = spec.world || ranks_per_host == 0 ? ranks : ranks / ranks_per_host;
+  if (!spec.point_to_point && group < 2) {
+    problems.push_back(fmt::format(
+        "a collective needs groups of two ranks or more: {} GPUs on hosts of {} make groups of {}",
+        ranks, ranks_per_host, group));
   }
   if (!spec.point_to_point && !spec.world && (ranks_per_host == 0 || ranks % ranks_per_host != 0)) {
     problems.push_back(fmt::format(
@@ -108,9 +125,9 @@ IterationDag build_micro_benchmark(const MicroBenchmark& spec, std::uint32_t ran
     task.stream = g;
     task.actor = g;
     task.group = g;
-    task.repeat = spec.repeats;
     task.size = spec.size;
-    builder.add(task, {});
+    // One task each, so that they may run stepped; the stream keeps them apart.
+    for (std::uint32_t i = 0; i < spec.repeats; ++i) builder.add(task, {});
   }
   return std::move(dag);
 }

@@ -62,7 +62,8 @@ struct JobRecord {
   std::optional<scheduler::Placement> placement;
   scheduler::Spread spread;
   double work_done = 0;             ///< iterations, or ticks of the recorded duration
-  double iteration_ticks_mean = 0;  ///< time-weighted over the run; 0 before it ran
+  double iterations_run = 0;        ///< simulated iterations the run time is worth
+  double iteration_ticks_mean = 0;  ///< run time / iterations_run; 0 before it ran
   double iteration_ticks_min = 0;
   double iteration_ticks_max = 0;
   double iteration_ticks_p99 = 0;      ///< largest over the epochs
@@ -74,7 +75,7 @@ struct JobRecord {
 
 struct Outcome {
   std::vector<JobRecord> jobs;  ///< as given
-  TimePoint end{};              ///< last finish, or the horizon
+  TimePoint end{};              ///< last finish; where jobs still run, when the run ended
   TimePoint first_start{};
   double allocated_gpu_ticks = 0;  ///< by jobs, summed over GPUs
   double background_gpus = 0;
@@ -90,15 +91,17 @@ struct Outcome {
 };
 
 /// Called on the simulation's thread.
-class Observer {
+class Observer : public training::Interrupt {
  public:
-  virtual ~Observer() = default;
   virtual void at(TimePoint now, std::size_t finished, std::size_t jobs, std::uint64_t events) = 0;
-  [[nodiscard]] virtual bool stop() { return false; }
 };
 
 [[nodiscard]] Outcome simulate(std::span<const JobSpec> jobs, const Settings& settings,
                                Observer* observer = nullptr);
+
+/// What the routing hash sees of a job's connections beside their end points: another seed is
+/// another draw of ECMP collisions.
+[[nodiscard]] std::uint64_t connection_label(std::uint64_t seed, std::uint64_t job);
 
 /// The placement whose time alone stands for a recorded duration: fewest minipods (largest first),
 /// in them fewest leaves, consecutive ranks along the stages. On the empty cluster.

@@ -18,6 +18,12 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+/// The user asked to stop. Not an error: what was finished is kept. Exit code 130.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
 /// A file could not be read or written. Exit code 4.
 class IoError : public std::runtime_error {
  public:

@@ -21,10 +21,17 @@
 
 namespace railyard::training {
 
+/// Asked now and then whether to stop. When it says yes, the run ends with core's Interrupted.
+class Interrupt {
+ public:
+  virtual ~Interrupt() = default;
+  [[nodiscard]] virtual bool stop() = 0;
+};
+
 struct RunLimits {
   std::uint32_t iterations_max = 8;  ///< alone: give up looking for two equal ones after so many
   std::uint32_t phases = 4;          ///< together: stratified start phases
-  std::uint32_t iterations_together = 20;  ///< together: at least so many of every job, per phase
+  std::uint32_t iterations_together = 20;  ///< together: so many of every job count, per phase
 };
 
 struct JobIterations {
@@ -57,7 +64,8 @@ struct EngineResult {
 [[nodiscard]] EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>> jobs,
                                                const topology::Topology& topology,
                                                const RunLimits& limits, bool want_links,
-                                               std::span<const Duration> alone = {});
+                                               std::span<const Duration> alone = {},
+                                               Interrupt* interrupt = nullptr);
 
 /// One iteration of one job from an idle network: start and end tick of every task (end: when its
 /// dependents may go on).

@@ -107,6 +107,9 @@ TEST_CASE(
   CHECK(in_seconds(outcome.jobs[0].finished) == doctest::Approx(2.0).epsilon(1e-6));
   CHECK(in_seconds(outcome.jobs[1].finished) == doctest::Approx(4.0).epsilon(1e-6));
   CHECK(outcome.jobs[1].varied);
+  // 4 s for 300 iterations, whatever paces they were run at.
+  CHECK(outcome.jobs[1].iteration_ticks_mean ==
+        doctest::Approx(4.0 / 300 * kTicksPerSecond).epsilon(1e-6));
   CHECK(outcome.contended_epochs == 1);
 }
 
@@ -145,4 +148,34 @@ TEST_CASE("a job that no placement fits waits for ever and the run says so") {
   CHECK(outcome.jobs.front().status == JobStatus::queued);
   REQUIRE(outcome.warnings.size() == 1);
   CHECK(outcome.warnings.front().find("nowhere") != std::string::npos);
+}
+
+// 10^9 iterations of 10 ms end after 115 days, arrivals start after 1,000: beyond the horizon of 10
+// days nothing is queued, and nothing overflows.
+TEST_CASE("what lies beyond the horizon does not happen and does not overflow") {
+  Bench bench(test::plain_clos("[8]"));
+  bench.settings.horizon = std::chrono::hours(240);
+  bench.settings.interval = std::chrono::hours(24 * 1000);
+  bench.settings.decision_latency = std::chrono::hours(24 * 1000);
+  std::vector<JobSpec> jobs{sender("endless", 16, 0s), sender("late", 16, 1s)};
+  for (JobSpec& job : jobs) job.iterations = 1'000'000'000;
+  const Outcome outcome = simulate(jobs, bench.settings);
+  CHECK(outcome.jobs[0].status == JobStatus::queued);
+  CHECK(outcome.jobs[1].status == JobStatus::queued);
+}
+
+// A policy set's view of a stop: the run ends, what has finished is kept.
+TEST_CASE("an interrupt ends a run in the middle of an iteration") {
+  class Stopper final : public Observer {
+   public:
+    void at(TimePoint, std::size_t, std::size_t, std::uint64_t) override {}
+    bool stop() override { return ++asked > 1; }
+    int asked = 0;
+  };
+  Bench bench(test::plain_clos("[8]"));
+  std::vector<JobSpec> jobs{sender("stopped", 16, 0s)};
+  jobs.front().iterations = 5;
+  Stopper stopper;
+  const Outcome outcome = simulate(jobs, bench.settings, &stopper);
+  CHECK(outcome.jobs.front().status != JobStatus::finished);
 }

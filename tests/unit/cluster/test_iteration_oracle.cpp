@@ -29,7 +29,7 @@ std::shared_ptr<const training::Program> sends(const topology::Topology& topolog
 TEST_CASE("a job moved to hosts of the same shape is remembered, another job is not") {
   const auto topology = test::build_fabric(test::plain_clos("[16]"));
   const auto network = test::free_of_latency(topology, "spray");
-  IterationOracle oracle(topology, training::RunLimits{}, false);
+  IterationOracle oracle(topology, training::RunLimits{}, false, nullptr);
   const auto ask = [&](std::uint32_t first_gpu, std::int64_t size) {
     const auto program = sends(topology, network, first_gpu, Bytes(size));
     return oracle.steady_state(std::span(&program, 1)).jobs.front().iteration_ticks;
