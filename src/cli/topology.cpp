@@ -7,6 +7,7 @@
 #include "railyard/config/document.hpp"
 #include "railyard/report/table.hpp"
 #include "railyard/topology/builder.hpp"
+#include "railyard/topology/describe.hpp"
 
 namespace railyard::cli {
 
@@ -26,22 +27,47 @@ std::string summary(const topology::Topology& fabric) {
       fabric.leaf_count(), fabric.minipod_count(), fabric.node_count(), fabric.links().size());
 }
 
-report::Table minipod_table(const topology::Topology& fabric) {
-  std::vector<std::size_t> hosts(fabric.minipod_count());
-  std::vector<std::size_t> gpus(fabric.minipod_count());
-  for (const topology::Host& host : fabric.hosts()) {
-    ++hosts[index(host.minipod)];
-    gpus[index(host.minipod)] += host.gpus;
-  }
+std::string terabits(Bandwidth bandwidth) {
+  return fmt::format("{:.2f}", static_cast<double>(bandwidth.bytes_per_s()) * 8e-12);
+}
+
+report::Table minipod_table(const topology::Topology& fabric,
+                            const topology::Description& description) {
   report::Table table{{{"minipod", "", {}, true, false},
                        {"hosts", "", {}, false, false},
-                       {"GPUs", "", {}, false, false}}};
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
+                       {"uplinks", "Tb/s", {}, false, false}}};
+  for (std::size_t i = 0; i < description.hosts_per_minipod.size(); ++i) {
     table.columns[0].cells.push_back(fabric.minipod_name(static_cast<MinipodId>(i)));
-    table.columns[1].cells.push_back(fmt::format("{}", hosts[i]));
-    table.columns[2].cells.push_back(fmt::format("{}", gpus[i]));
+    table.columns[1].cells.push_back(fmt::format("{}", description.hosts_per_minipod[i]));
+    table.columns[2].cells.push_back(terabits(description.uplinks_per_minipod[i]));
   }
   return table;
+}
+
+/// Hops or latencies of a sample of pairs of GPUs.
+report::Table histogram(const std::string& title, const std::string& unit, double scale,
+                        const std::vector<topology::Count>& counts, std::uint64_t sampled) {
+  report::Table table{{{title, unit, {}, false, false}, {"pairs", "%", {}, false, false}}};
+  for (const topology::Count& count : counts) {
+    table.columns[0].cells.push_back(
+        fmt::format("{:.6g}", static_cast<double>(count.value) * scale));
+    table.columns[1].cells.push_back(fmt::format(
+        "{:.1f}", 100.0 * static_cast<double>(count.pairs) / static_cast<double>(sampled)));
+  }
+  return table;
+}
+
+std::string oversubscription_lines(const topology::Description& description) {
+  const auto line = [](const char* what, const topology::Oversubscription& ratio) {
+    if (ratio.overall <= 0) return std::string();
+    return fmt::format("{}: {:.2f}:1 oversubscribed ({:.2f} to {:.2f})\n", what, ratio.overall,
+                       ratio.least, ratio.most);
+  };
+  std::string text = line("leaves", description.leaf) + line("minipods", description.minipod);
+  if (description.bisection > Bandwidth{}) {
+    text += fmt::format("bisection between minipods: {} Tb/s\n", terabits(description.bisection));
+  }
+  return text;
 }
 
 report::Table tier_table(const topology::Topology& fabric) {
@@ -79,7 +105,7 @@ int topology(const Arguments& arguments) {
   CommandLine line({"topology",
                     "show|validate FILE",
                     "show: what a description of a fabric builds: hosts, minipods, links of every "
-                    "tier (both directions counted).\n"
+                    "tier (both directions counted),\noversubscription, hops and latencies.\n"
                     "validate: builds it and says what is wrong, exit 2.",
                     {"railyard topology show topologies/clos_minipod_2048.json",
                      "railyard topology validate topologies/clos_minipod_2048.json"}});
@@ -92,11 +118,24 @@ int topology(const Arguments& arguments) {
   }
   const topology::Topology fabric = read_topology(line.words()[1]);
   if (action == "validate") {
+    if (const auto faults = topology::validate(fabric); !faults.empty()) {
+      std::vector<std::string> lines;
+      for (const std::string& fault : faults) {
+        lines.push_back(fmt::format("{}: {}", line.words()[1], fault));
+      }
+      throw config::ConfigError(lines);
+    }
     write_stdout(fmt::format("{}: valid\n", line.words()[1]));
     return kGood;
   }
-  write_stdout(summary(fabric) + '\n' + to_text(tier_table(fabric)) + '\n' +
-               to_text(minipod_table(fabric)));
+  const topology::Description description = topology::describe(fabric);
+  constexpr double kMicrosecondsPerTick = 1e6 / static_cast<double>(kTicksPerSecond);
+  write_stdout(
+      summary(fabric) + oversubscription_lines(description) + '\n' + to_text(tier_table(fabric)) +
+      '\n' + to_text(minipod_table(fabric, description)) + '\n' +
+      to_text(histogram("hops", "", 1, description.hops, description.sampled_pairs)) + '\n' +
+      to_text(histogram("latency", "us", kMicrosecondsPerTick, description.latencies,
+                        description.sampled_pairs)));
   return kGood;
 }
 
