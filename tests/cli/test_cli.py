@@ -196,7 +196,8 @@ class Output(Case):
         self.assertEqual(done.returncode, 4)
 
     def test_an_interrupt_ends_with_130_and_leaves_no_half_file(self):
-        process = subprocess.Popen([PROGRAM, "run", "scenarios/quickstart.json", "--jobs", "1",
+        # Long enough that the signal never comes after the end.
+        process = subprocess.Popen([PROGRAM, "run", "scenarios/kalos_replay.json", "--jobs", "1",
                                     "--progress", "always",
                                     "--out", str(self.folder)], cwd=ROOT, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
