@@ -74,7 +74,8 @@ class Simulation {
       }
       if (!queue_.empty() || !running_.empty()) account(horizon);
     } catch (const Interrupted&) {
-      // What has happened so far is the outcome.
+      // What has happened so far is the outcome; nothing more is simulated for it.
+      interrupted_ = true;
     }
     close();
     return std::move(outcome_);
@@ -374,7 +375,7 @@ class Simulation {
       outcome_.warnings.push_back(fmt::format(
           "{} jobs of the trace are larger than the cluster and were rejected", rejected_));
     }
-    if (settings_.want_links) link_statistics();
+    if (settings_.want_links && !interrupted_) link_statistics();
   }
 
   /// Link load in the steady state of the largest job alone.
@@ -414,6 +415,7 @@ class Simulation {
   bool decision_pending_ = false;
   bool repace_pending_ = false;
   bool started_any_ = false;
+  bool interrupted_ = false;
 };
 
 }  // namespace

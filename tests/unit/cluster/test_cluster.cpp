@@ -169,12 +169,13 @@ TEST_CASE("an interrupt ends a run in the middle of an iteration") {
   class Stopper final : public Observer {
    public:
     void at(TimePoint, std::size_t, std::size_t, std::uint64_t) override {}
-    bool stop() override { return ++asked > 1; }
+    bool stop() override { return ++asked > 2; }
     int asked = 0;
   };
   Bench bench(test::plain_clos("[8]"));
   std::vector<JobSpec> jobs{sender("stopped", 16, 0s)};
   jobs.front().iterations = 5;
+  bench.settings.want_links = true;  // asks for more simulation when the run ends
   Stopper stopper;
   const Outcome outcome = simulate(jobs, bench.settings, &stopper);
   CHECK(outcome.jobs.front().status != JobStatus::finished);
