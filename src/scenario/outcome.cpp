@@ -232,10 +232,11 @@ void add_warnings(const World& world, const cluster::Outcome& outcome, metrics::
   const auto trace_jobs = std::count(world.from_trace.begin(), world.from_trace.end(), true);
   if (trace_jobs == 0) return;
   const std::size_t peak = peak_concurrency(world, outcome);
+  const bool rare = outcome.contended_epochs * 10 < static_cast<std::uint64_t>(trace_jobs);
   out.warnings.push_back(fmt::format(
       "at most {} of {} trace jobs ran at once; in {} epochs jobs shared a link that can bind{}",
       peak, trace_jobs, outcome.contended_epochs,
-      peak <= 3 ? ": placement can hardly matter at this load, raise \"arrival_scale\"" : ""));
+      rare ? ": placement can hardly matter at this load, raise \"arrival_scale\"" : ""));
 }
 
 void set_cluster_metrics(const World& world, const PolicySpec& policy, const Totals& sum,
