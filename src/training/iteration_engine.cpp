@@ -111,11 +111,11 @@ std::vector<Duration> times_alone(std::span<const std::shared_ptr<const Program>
 }
 
 void run_together(std::span<const std::shared_ptr<const Program>> jobs,
-                  const topology::Topology& topology, const RunLimits& limits, bool want_links,
+                  const topology::Topology& topology, const RunLimits& limits,
                   std::span<const Duration> alone, Interrupt* interrupt, EngineResult& result) {
   std::vector<Sample> samples(jobs.size());
   for (std::uint32_t phase = 0; phase < limits.phases; ++phase) {
-    Engine engine(jobs, topology, want_links, interrupt);
+    Engine engine(jobs, topology, false, interrupt);
     std::vector<Duration> offsets;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       offsets.push_back(phase_offset(j, phase, limits.phases, alone[j]));
@@ -136,10 +136,6 @@ void run_together(std::span<const std::shared_ptr<const Program>> jobs,
       }
       return satisfied < jobs.size();
     });
-    if (want_links && phase + 1 == limits.phases) {
-      result.links = engine.network().link_usage(engine.now());
-      result.window = engine.now().time_since_epoch();
-    }
     result.counters += counters_of(engine, iterations);
   }
   for (std::size_t j = 0; j < jobs.size(); ++j) samples[j].fill(result.jobs[j]);
@@ -169,8 +165,7 @@ EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>>
   } else {
     std::vector<Duration> simulated;
     if (alone.empty()) simulated = times_alone(jobs, topology, result.counters);
-    run_together(jobs, topology, limits, want_links, alone.empty() ? simulated : alone, interrupt,
-                 result);
+    run_together(jobs, topology, limits, alone.empty() ? simulated : alone, interrupt, result);
   }
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     result.jobs[j].busy_gpu_ticks = busy_gpu_ticks(*jobs[j]);

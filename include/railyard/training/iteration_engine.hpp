@@ -54,7 +54,7 @@ struct EngineCounters {
 
 struct EngineResult {
   std::vector<JobIterations> jobs;        ///< in the order given
-  std::vector<network::LinkUsage> links;  ///< over `window`; empty when not asked for
+  std::vector<network::LinkUsage> links;  ///< of a job alone, over `window`; else empty
   Duration window{};
   EngineCounters counters;
 };
