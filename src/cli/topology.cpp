@@ -15,7 +15,7 @@ namespace {
 
 topology::Topology read_topology(const std::string& path) {
   config::Errors errors;
-  auto fabric = topology::build(config::Document::parse_file(path).root(), errors);
+  auto fabric = topology::build_file(path, errors);
   errors.throw_if_any();
   return fabric;
 }

@@ -8,16 +8,11 @@
 
 #include "config/file.hpp"
 #include "config/text.hpp"
+#include "railyard/config/text_lines.hpp"
 #include "railyard/core/check.hpp"
 
 namespace railyard::config {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 template <typename T>
 bool parse_number(std::string_view text, T& out) {

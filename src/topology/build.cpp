@@ -5,6 +5,8 @@
 
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/describe.hpp"
+#include "topology/readers/foreign_file.hpp"
+#include "topology/readers/htsim.hpp"
 
 namespace railyard::topology {
 namespace {
@@ -62,6 +64,13 @@ Topology build(const config::Node& node, config::Errors& errors) {
   if (!std::filesystem::exists(path)) {
     errors.add(node, fmt::format("there is no topology file {}", path.string()));
     return {};
+  }
+  return build_file(path, errors);
+}
+
+Topology build_file(const std::filesystem::path& path, config::Errors& errors) {
+  if (path.extension() == ".topo") {
+    return read_htsim(config::TextLines::parse_file(path), std::string(kUnknownGpu), errors);
   }
   return build_object(config::Document::parse_file(path).root(), errors);
 }

@@ -125,6 +125,7 @@ class UpDownPaths final : public PathFinder {
   NodeId leave_host(GpuId source, std::vector<LinkId>& out) const {
     const NodeId nic = view_.nic_of_gpu[index(source)];
     NodeId at = node(source);
+    if (at == nic) return take_to(at, leaf_of(nic), out);
     if (view_.kinds[index(island(source))] == NodeKind::pcie_switch)
       at = take_to(at, island(source), out);
     at = take_to(at, nic, out);
@@ -132,6 +133,7 @@ class UpDownPaths final : public PathFinder {
   }
   void enter_host(NodeId leaf, GpuId destination, std::vector<LinkId>& out) const {
     NodeId at = take_to(leaf, view_.nic_of_gpu[index(destination)], out);
+    if (at == node(destination)) return;
     if (view_.kinds[index(island(destination))] == NodeKind::pcie_switch) {
       at = take_to(at, island(destination), out);
     }

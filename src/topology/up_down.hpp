@@ -6,6 +6,7 @@
 //   - all up-links of a switch go to its parent group;
 //   - every switch of a group reaches every child group by at least one down-link;
 //   - level-0 groups are single leaves.
+// A GPU may be its own NIC (hosts of which nothing but the port is known).
 // Then every choice on the way up leads to the destination, and all paths between two NICs have the
 // same number of hops. The next hops are ranges of the sorted out-links, found by binary search: no
 // table grows with pairs of hosts.

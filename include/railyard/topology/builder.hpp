@@ -6,6 +6,7 @@
 // contradicts itself, or a fabric with a pair of GPUs without a path, is refused with its place.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ namespace railyard::topology {
 /// Builds the topology described by `node`: an object, or the path of a file that holds one.
 /// Errors are recorded; then an empty topology is returned.
 [[nodiscard]] Topology build(const config::Node& node, config::Errors& errors);
+
+/// The fabric that a file describes: our JSON, or htsim's `.topo`. Errors are recorded; then an
+/// empty topology is returned. Throws ConfigError (missing file) or IoError (unreadable).
+[[nodiscard]] Topology build_file(const std::filesystem::path& path, config::Errors& errors);
 
 /// `list topologies`: name, one-line summary and the JSON keys a builder reads.
 struct BuilderEntry {
