@@ -428,6 +428,7 @@ std::shared_ptr<const Program> bind(std::shared_ptr<const IterationDag> dag,
                                     const NetworkSettings& network, std::uint64_t label) {
   RAILYARD_CHECK(gpu_of_rank.size() == dag->ranks, "{} ranks on {} GPUs", dag->ranks,
                  gpu_of_rank.size());
+  RAILYARD_CHECK(!network.routing->needs_load(), "routes are bound before any flow starts");
   auto program = std::make_shared<Program>();
   program->dag_digest = digest_of(*dag);
   program->dag = std::move(dag);

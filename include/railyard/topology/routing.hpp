@@ -1,17 +1,22 @@
 // Which links a flow between two GPUs takes.
 //
-// Two layers. A PathFinder knows the fabric: the equal-cost shortest up-down paths between two
-// GPUs, in closed form for the regular fabrics (no all-pairs tables), by Boost.Graph for arbitrary
-// ones. A Routing is the policy that chooses among them:
+// Two layers. A PathFinder knows the fabric: the equal-cost shortest paths between two GPUs, in
+// closed form for the regular fabrics (no all-pairs tables), by Boost.Graph for arbitrary ones, and
+// where a fabric has them the detours of Valiant. A Routing is the policy that chooses among them:
 //   shortest  the first of the equal paths, always
 //   static    destination modulo the number of choices at each switch (D-mod-k, as the subnet
 //             managers of InfiniBand do)
-//   ecmp      a seeded hash of the connection's 5-tuple at each switch; `queue_pairs` split a
-//             connection evenly
+//   ecmp      a seeded hash of the connection at each switch; `queue_pairs` split a connection
+//             evenly; `enhanced` says whether queue pairs hash apart, `polarized` whether all
+//             switches hash alike
 //   spray     evenly over all equal paths (per-packet spraying as a fluid)
-// A pure function of its arguments: the same connection always takes the same path, so iterations
-// repeat. Paths of arbitrary graphs are searched on demand and kept inside the Topology: do not
-// share one between threads.
+//   valiant   through a random intermediate group, whatever the load
+//   ugal      the minimal path or a detour, whichever has less in front of it when the flow starts
+//   adaptive  the least loaded of the equal paths when the flow starts
+// The last two need the load (`needs_load`) and are asked by `route_by_load` at the start of every
+// flow; the others are pure functions of the connection: it always takes the same path, so
+// iterations repeat. Paths given link by link (source routing) are no policy: who has them needs no
+// Routing. Constant after construction: one may be shared between threads.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +70,15 @@ class PathFinder {
   /// Appends every link of every equal path with the share of the traffic that an even split at
   /// each switch sends over it.
   virtual void spread(GpuId source, GpuId destination, std::vector<LinkUse>& out) const = 0;
-  /// Number of distinct equal-cost paths.
+  /// Number of distinct equal-cost paths; 2⁶⁴ − 1 where there are that many or more.
   [[nodiscard]] virtual std::uint64_t path_count(GpuId source, GpuId destination) const = 0;
+  /// Places that a longer path may be led through: groups of a dragonfly, switches of a full mesh
+  /// or torus. 0 where there are none, as on trees, whose roots already are a random middle.
+  [[nodiscard]] virtual std::uint32_t detours(GpuId source, GpuId destination) const;
+  /// Appends the minimal path to detour `number` and the minimal one from there on. number <
+  /// detours(source, destination). No link comes twice.
+  virtual void detour(GpuId source, GpuId destination, std::uint32_t number, HopChooser& chooser,
+                      std::vector<LinkId>& out) const;
 };
 
 /// A connection between two GPUs: what the 5-tuple hash sees beside the end points.
@@ -76,11 +88,31 @@ struct Connection {
   std::uint64_t label = 0;  ///< distinguishes connections between the same two GPUs (job, channel)
 };
 
+/// What a routing may ask about the network at the moment a flow starts.
+class LoadView {
+ public:
+  virtual ~LoadView() = default;
+  /// Running flows that use the link, each counted by its usage of it (a flow that is split over
+  /// two links counts half on each). The flow that asks is not among them.
+  [[nodiscard]] virtual double flows(LinkId link) const = 0;
+};
+
 class Routing {
  public:
   virtual ~Routing() = default;
-  /// Fills `out` (cleared first). Pure: equal connections give equal routes.
+  /// Fills `out` (cleared first). Pure: equal connections give equal routes. Of a routing that
+  /// needs the load: the route on an idle network.
   virtual void route(const Connection& connection, Route& out) const = 0;
+  /// True when routes depend on the load. Who runs flows then calls `route_by_load` at the start
+  /// of each, in order of starting; who binds routes ahead of time must refuse such a routing.
+  [[nodiscard]] virtual bool needs_load() const { return false; }
+  /// Fills `out` (cleared first) by the load at this moment. `current`: the route of a running
+  /// flow that may move, kept unless another is better; null at its start.
+  virtual void route_by_load(const Connection& connection, const LoadView& load,
+                             const Route* current, Route& out) const;
+  /// Running flows are offered a new route whenever this much time has passed since their start;
+  /// zero: never.
+  [[nodiscard]] virtual Duration repath_interval() const { return Duration{}; }
   /// True when routes depend on a hash of identities, so that relabelling GPUs may change results.
   [[nodiscard]] virtual bool hashes() const = 0;
 };

@@ -1,98 +1,70 @@
 // ecmp: at each switch a hash of the connection chooses among the equal next hops.
 //
 // The hash sees source NIC, destination NIC, label and queue pair (the 5-tuple), the seed salt, and
-// the switch itself: with one hash function on all switches the second choice would follow the
-// first (polarisation). `queue_pairs` splits a connection evenly into that many independently
-// hashed paths, as NCCL_IB_QPS_PER_CONNECTION does.
-#include <algorithm>
-
-#include "railyard/core/rng.hpp"
+// the switch itself. `queue_pairs` splits a connection evenly into that many paths, as
+// NCCL_IB_QPS_PER_CONNECTION does. Two switches show what a real fabric may lack:
+//   enhanced = false  plain ECMP on RoCE. All packets between two NICs carry the same addresses and
+//                     the same UDP ports, so label and queue pair do not enter the hash and all
+//                     queue pairs share one path. With true (E-ECMP: Gangidi et al., "RDMA over
+//                     Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024)
+//                     the switches also hash the destination queue pair, or the NIC varies the UDP
+//                     source port by it, so that queue pairs spread
+//   polarized = true  all switches hash with the same function and seed, so that the choices of
+//                     successive tiers agree and part of the paths is never taken (what Alibaba's
+//                     HPN was built to avoid: Qian et al., SIGCOMM 2024)
+#include "topology/routing/hashed.hpp"
 #include "topology/routing/routings.hpp"
 
 namespace railyard::topology {
 namespace {
 
-class HashHop final : public HopChooser {
- public:
-  explicit HashHop(std::uint64_t connection) : connection_(connection) {}
-  std::uint32_t choose(NodeId at, std::uint32_t, std::uint32_t count) override {
-    return static_cast<std::uint32_t>(mix64(connection_ ^ mix64(index(at))) % count);
-  }
-
- private:
-  std::uint64_t connection_;
+struct Settings {
+  HashFields fields;
+  bool polarized = false;
+  std::uint32_t queue_pairs = 1;
 };
 
 class Ecmp final : public Routing {
  public:
-  Ecmp(const Topology& topology, std::uint64_t salt, std::uint32_t queue_pairs)
-      : topology_(topology), salt_(salt), queue_pairs_(queue_pairs) {}
+  Ecmp(const Topology& topology, const Settings& settings)
+      : topology_(topology), settings_(settings) {}
 
   void route(const Connection& connection, Route& out) const override {
     std::vector<LinkId> path;
-    if (queue_pairs_ == 1) {
+    if (settings_.queue_pairs == 1) {
       path_of(connection, 0, path);
       return set_single_path(topology_, path, out);
     }
-    out.clear();
-    std::vector<Placed> placed;
-    for (std::uint32_t pair = 0; pair < queue_pairs_; ++pair) {
+    EvenSplit split(topology_, settings_.queue_pairs);
+    for (std::uint32_t pair = 0; pair < settings_.queue_pairs; ++pair) {
       path.clear();
       path_of(connection, pair, path);
-      Duration latency{};
-      for (std::uint32_t hop = 0; hop < path.size(); ++hop) {
-        const Link& link = topology_.link(path[hop]);
-        latency += link.latency;
-        out.tier = std::max(out.tier, link.tier);
-        placed.push_back({hop, path[hop]});
-      }
-      out.latency = std::max(out.latency, latency);
+      split.add(path);
     }
-    merge(placed, out);
+    split.finish(out);
   }
   bool hashes() const override { return true; }
 
  private:
-  struct Placed {
-    std::uint32_t hop;
-    LinkId link;
-    friend auto operator<=>(const Placed&, const Placed&) = default;
-  };
-
   void path_of(const Connection& connection, std::uint32_t pair, std::vector<LinkId>& path) const {
-    std::uint64_t hash = mix64(salt_);
-    hash = mix64(hash ^ index(topology_.nic_node(connection.source)));
-    hash = mix64(hash ^ index(topology_.nic_node(connection.destination)));
-    hash = mix64(hash ^ connection.label);
-    hash = mix64(hash ^ pair);
-    HashHop chooser(hash);
+    HashHop chooser(hash_of(topology_, connection, pair, settings_.fields), settings_.polarized);
     topology_.paths().path(connection.source, connection.destination, chooser, path);
   }
 
-  /// Equal paths are equally long and never meet a link at two positions, so position and link
-  /// identify a share.
-  void merge(std::vector<Placed>& placed, Route& out) const {
-    std::sort(placed.begin(), placed.end());
-    for (std::size_t i = 0; i < placed.size();) {
-      std::size_t end = i;
-      while (end < placed.size() && placed[end] == placed[i]) ++end;
-      out.links.push_back(
-          {placed[i].link, static_cast<double>(end - i) / static_cast<double>(queue_pairs_)});
-      i = end;
-    }
-  }
-
   const Topology& topology_;
-  std::uint64_t salt_;
-  std::uint32_t queue_pairs_;
+  Settings settings_;
 };
 
 }  // namespace
 
 std::unique_ptr<Routing> make_ecmp(const Topology& topology, const config::Parameters& parameters) {
   return std::make_unique<Ecmp>(
-      topology, static_cast<std::uint64_t>(parameters.get<std::int64_t>("seed_salt")),
-      static_cast<std::uint32_t>(parameters.get<std::int64_t>("queue_pairs")));
+      topology,
+      Settings{
+          .fields = {.salt = static_cast<std::uint64_t>(parameters.get<std::int64_t>("seed_salt")),
+                     .enhanced = parameters.get<bool>("enhanced")},
+          .polarized = parameters.get<bool>("polarized"),
+          .queue_pairs = static_cast<std::uint32_t>(parameters.get<std::int64_t>("queue_pairs"))});
 }
 
 }  // namespace railyard::topology

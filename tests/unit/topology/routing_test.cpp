@@ -159,3 +159,115 @@ TEST_CASE("routing parameters out of range are refused") {
                   config::ConfigError);
   CHECK_THROWS_AS((void)make_routing(topology, R"("ecmpp")"), config::ConfigError);
 }
+
+// Plain RoCE: 16 labels and 16 queue pairs between two NICs, one path. E-ECMP: 8 equal paths (4
+// spines × 2 cores), of which 16 draws take more than one but with probability 8 × 8⁻¹⁶.
+TEST_CASE("ecmp: without the enhanced hash all connections of two NICs take one path") {
+  const Topology topology = build_text(kFabric);
+  const auto plain =
+      make_routing(topology, R"({"name": "ecmp", "enhanced": false, "queue_pairs": 16})");
+  const auto enhanced = make_routing(topology, R"({"name": "ecmp", "queue_pairs": 16})");
+  Route first;
+  plain->route(across(0), first);
+  for (const LinkUse& use : first.links) CHECK(use.usage == 1.0);
+  for (std::uint64_t label = 1; label < 16; ++label) {
+    Route other;
+    plain->route(across(label), other);
+    CHECK(links_of(other) == links_of(first));
+    enhanced->route(across(label), other);
+    CHECK(other.links.size() > first.links.size());
+  }
+}
+
+// Each switch alike: the leaf takes h mod 4, the spine h mod 2, so that spine s only ever sends to
+// core s mod 2: 4 of the 8 pairs (spine, core). Each with a seed of its own takes all 8: 1,024
+// draws miss one with probability 8 × (7/8)^1024 < 10⁻⁵⁸.
+TEST_CASE("ecmp: polarised switches leave part of the paths unused") {
+  const Topology topology = build_text(kFabric);
+  const auto pairs_taken = [&topology](std::string_view text) {
+    const auto routing = make_routing(topology, text);
+    std::set<LinkId> taken;
+    for (std::uint64_t label = 0; label < 1024; ++label) {
+      Route route;
+      routing->route(across(label), route);
+      taken.insert(route.links[3].link);  // GPU, NIC, leaf, then spine to core
+    }
+    return taken.size();
+  };
+  CHECK(pairs_taken(R"({"name": "ecmp", "polarized": true})") == 4);
+  CHECK(pairs_taken(R"("ecmp")") == 8);
+}
+
+namespace {
+
+class Loads final : public LoadView {
+ public:
+  double flows(LinkId link) const override {
+    const auto it = flows_.find(link);
+    return it == flows_.end() ? 0.0 : it->second;
+  }
+  void add(const Route& route, double weight) {
+    for (const LinkUse& use : route.links) flows_[use.link] += weight * use.usage;
+  }
+  void add(LinkId link, double flows) { flows_[link] += flows; }
+
+ private:
+  std::map<LinkId, double> flows_;
+};
+
+}  // namespace
+
+// 8 equal paths, the core side down to the leaf included: the first 4 flows can be apart on the 4
+// uplinks of the leaf, and 8 flows put 2 on each of them and 1 on each link of spine to core.
+TEST_CASE("adaptive: flows that start one after another take the least loaded paths") {
+  const Topology topology = build_text(kFabric);
+  const auto routing = make_routing(topology, R"("adaptive")");
+  CHECK(routing->needs_load());
+  CHECK(routing->repath_interval() == Duration{});
+  Loads loads;
+  std::map<LinkId, int> uplinks;
+  std::map<LinkId, int> to_core;
+  for (std::uint64_t label = 0; label < 8; ++label) {
+    Route route;
+    routing->route_by_load(across(label), loads, nullptr, route);
+    loads.add(route, 1.0);
+    ++uplinks[route.links[2].link];
+    ++to_core[route.links[3].link];
+    if (label == 3) CHECK(uplinks.size() == 4);
+  }
+  CHECK(uplinks.size() == 4);
+  for (const auto& [link, flows] : uplinks) CHECK(flows == 2);
+  CHECK(to_core.size() == 8);
+}
+
+// One of the leaf's uplinks is idle, but all that lies behind it is full. Hop by hop the leaf
+// cannot know; the whole path avoids it.
+TEST_CASE("adaptive: paths are compared whole, hops only at their switch") {
+  const Topology topology = build_text(kFabric);
+  Loads loads;
+  const auto spray = make_routing(topology, R"("spray")");
+  Route all;
+  spray->route(across(0), all);
+  const LinkId idle = all.links[2].link;
+  const NodeId behind = topology.link(idle).to;
+  for (const LinkUse& use : all.links) {
+    if (topology.link(use.link).from == behind) loads.add(use.link, 9);
+    const bool sibling = topology.link(use.link).from == topology.link(idle).from;
+    if (sibling && use.link != idle) loads.add(use.link, 1);
+  }
+  Route route;
+  make_routing(topology, R"({"name": "adaptive", "scope": "hop"})")
+      ->route_by_load(across(0), loads, nullptr, route);
+  CHECK(route.links[2].link == idle);
+  const auto whole = make_routing(topology, R"({"name": "adaptive", "repath_interval": "10ms"})");
+  whole->route_by_load(across(0), loads, nullptr, route);
+  CHECK(route.links[2].link != idle);
+  CHECK(whole->repath_interval() == std::chrono::milliseconds(10));
+  // A running flow stays where it is as long as nothing is better, and moves when it is.
+  Route again;
+  whole->route_by_load(across(5), loads, &route, again);
+  CHECK(links_of(again) == links_of(route));
+  loads.add(route, 20);
+  whole->route_by_load(across(0), loads, &route, again);
+  CHECK(links_of(again) != links_of(route));
+}
