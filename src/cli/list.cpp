@@ -14,6 +14,7 @@
 #include "railyard/scheduler/placement.hpp"
 #include "railyard/scheduler/queue.hpp"
 #include "railyard/topology/builder.hpp"
+#include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
 #include "railyard/workload/transformer.hpp"
 
@@ -80,6 +81,18 @@ Entries topologies() {
   for (const auto& builder : topology::topology_catalog()) {
     out.push_back({std::string(builder.name), std::string(builder.summary),
                    report::wrapped("keys: ", fmt::format("{}", fmt::join(builder.keys, ", ")))});
+  }
+  return out;
+}
+Entries readers() {
+  Entries out;
+  for (const auto& reader : topology::reader_catalog()) {
+    out.push_back(
+        {std::string(reader.name), std::string(reader.summary),
+         report::wrapped("files: ", reader.endings.empty()
+                                        ? std::string("any")
+                                        : fmt::format("*{}", fmt::join(reader.endings, ", *"))) +
+             report::wrapped("keys: ", fmt::format("{}", fmt::join(reader.keys, ", ")))});
   }
   return out;
 }
@@ -157,8 +170,10 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 8> kFamilies{{
+constexpr std::array<Family, 9> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
+    {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
+     readers},
     {"routings", "path choice, \"routing\" of a scenario's network", routings},
     {"collectives", "algorithms of collective operations", collectives},
     {"placements", "placement policies, \"placement\" of a policy set", placements},

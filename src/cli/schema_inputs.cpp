@@ -6,6 +6,7 @@
 #include "railyard/scheduler/placement.hpp"
 #include "railyard/scheduler/queue.hpp"
 #include "railyard/topology/builder.hpp"
+#include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
 #include "railyard/workload/transformer.hpp"
 #include "schema.hpp"
@@ -100,10 +101,30 @@ std::map<std::string_view, std::string> topology_members() {
           {"links", array_of(graph_link)}};
 }
 
+/// Of files that are read: those that differ from the builders'.
+std::map<std::string_view, std::string> read_members() {
+  std::vector<std::string_view> formats;
+  for (const auto& reader : topology::reader_catalog()) formats.push_back(reader.name);
+  const std::string terms = object({{"bandwidth", bandwidth()},
+                                    {"efficiency", number(0, 1)},
+                                    {"latency", duration()},
+                                    {"count", integer(1)},
+                                    {"per_host", integer(1)}});
+  auto members = topology_members();
+  members["format"] = words(formats);
+  members["gpu"] = text();
+  members["ignore"] = array_of(text());
+  members["nic"] = terms;
+  members["switch_link"] = terms;
+  members["core_link"] = terms;
+  members["link_speed_unit"] = bandwidth();
+  return members;
+}
+
 std::string topology_body() {
-  const auto known = topology_members();
   std::vector<std::string> alternatives;
   for (const auto& builder : topology::topology_catalog()) {
+    const auto known = builder.name == "read" ? read_members() : topology_members();
     Members members{
         {"description", text()}, {"source", text()}, {"builder", words({builder.name})}};
     for (const std::string_view key : builder.keys) {

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "config/file.hpp"
 #include "config/text.hpp"
+#include "railyard/config/file.hpp"
 #include "railyard/config/text_lines.hpp"
 #include "railyard/core/check.hpp"
 

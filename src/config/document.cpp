@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/file.hpp"
 #include "config/text.hpp"
+#include "railyard/config/file.hpp"
 #include "railyard/core/check.hpp"
 
 namespace railyard::config {

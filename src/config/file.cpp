@@ -1,4 +1,4 @@
-#include "config/file.hpp"
+#include "railyard/config/file.hpp"
 
 #include <fmt/format.h>
 

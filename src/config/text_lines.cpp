@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "config/file.hpp"
 #include "config/text.hpp"
+#include "railyard/config/file.hpp"
 
 namespace railyard::config {
 

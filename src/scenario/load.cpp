@@ -9,6 +9,7 @@
 #include "railyard/scheduler/placement.hpp"
 #include "railyard/scheduler/queue.hpp"
 #include "railyard/topology/builder.hpp"
+#include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
 #include "world.hpp"
 
@@ -137,7 +138,7 @@ void read_policies(Reader& scenario, World& world) {
 void read_topology(Reader& scenario, World& world) {
   const auto given = scenario.required_child("topology");
   if (!given) return;
-  const Node node = config::resolve(*given, scenario.errors());
+  const Node node = topology::resolve_description(*given, scenario.errors());
   if (!node) return;
   world.topology_text = node.dump();
   world.topology = topology::build(node, scenario.errors());

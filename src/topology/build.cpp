@@ -5,8 +5,7 @@
 
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/describe.hpp"
-#include "topology/readers/foreign_file.hpp"
-#include "topology/readers/htsim.hpp"
+#include "railyard/topology/fabric_reader.hpp"
 
 namespace railyard::topology {
 namespace {
@@ -59,20 +58,12 @@ Topology build_object(const config::Node& node, config::Errors& errors) {
 
 Topology build(const config::Node& node, config::Errors& errors) {
   if (!node.is_string()) return build_object(node, errors);
-  std::filesystem::path path;
-  if (!config::decode(node, errors, path)) return {};
-  if (!std::filesystem::exists(path)) {
-    errors.add(node, fmt::format("there is no topology file {}", path.string()));
-    return {};
-  }
-  return build_file(path, errors);
+  const config::Node description = resolve_description(node, errors);
+  return description ? build_object(description, errors) : Topology();
 }
 
 Topology build_file(const std::filesystem::path& path, config::Errors& errors) {
-  if (path.extension() == ".topo") {
-    return read_htsim(config::TextLines::parse_file(path), std::string(kUnknownGpu), errors);
-  }
-  return build_object(config::Document::parse_file(path).root(), errors);
+  return build_object(describe_file(path).root(), errors);
 }
 
 }  // namespace railyard::topology

@@ -12,5 +12,6 @@ namespace railyard::topology {
 [[nodiscard]] Topology build_rail_optimized(config::Reader& reader);
 [[nodiscard]] Topology build_graph(config::Reader& reader);
 [[nodiscard]] Topology build_lingjun_csv(config::Reader& reader);
+[[nodiscard]] Topology build_read(config::Reader& reader);
 
 }  // namespace railyard::topology

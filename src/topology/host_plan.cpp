@@ -14,28 +14,35 @@ std::string as_text(Bandwidth bandwidth) {
   return fmt::format("{}Gbps", static_cast<double>(bandwidth.bytes_per_s()) * 8e-9);
 }
 
-constexpr Bandwidth kBandwidthMin(1'250'000);
 constexpr double kEfficiencyMin = 0.05;
 constexpr Duration kLatencyMax = std::chrono::seconds(1);
 
-LinkSpec read_link(const config::Node& node, config::Errors& errors,
-                   void (*extra)(config::Reader&, void*), void* context) {
-  LinkSpec link;
-  config::Reader reader(node, errors);
-  link.bandwidth = reader.required<Bandwidth>("bandwidth");
+Bandwidth read_bandwidth(config::Reader& reader) {
+  const auto bandwidth = reader.required<Bandwidth>("bandwidth");
+  if (reader.has("bandwidth") && reader.errors().empty() && bandwidth < kBandwidthMin) {
+    reader.fail("bandwidth", "must be at least 10Mbps");
+  }
+  return bandwidth;
+}
+
+void read_link_terms(config::Reader& reader, LinkSpec& link) {
   link.efficiency = reader.optional<double>("efficiency", 1.0, config::Range<double>{0.0, 1.0});
   if (reader.has("efficiency") && link.efficiency == 0.0) {
     reader.fail("efficiency", "must be above 0: a link without payload carries nothing");
-  }
-  // Slower links and longer waits than any fabric has would leave the range of the clock.
-  if (reader.has("bandwidth") && reader.errors().empty() && link.bandwidth < kBandwidthMin) {
-    reader.fail("bandwidth", "must be at least 10Mbps");
   }
   if (link.efficiency > 0.0 && link.efficiency < kEfficiencyMin) {
     reader.fail("efficiency", fmt::format("must be at least {}", kEfficiencyMin));
   }
   link.latency = reader.optional<Duration>("latency", Duration{});
   if (link.latency > kLatencyMax) reader.fail("latency", "must be at most 1s");
+}
+
+LinkSpec read_link(const config::Node& node, config::Errors& errors,
+                   void (*extra)(config::Reader&, void*), void* context) {
+  LinkSpec link;
+  config::Reader reader(node, errors);
+  link.bandwidth = read_bandwidth(reader);
+  read_link_terms(reader, link);
   if (extra != nullptr) extra(reader, context);
   reader.finish();
   return link;

@@ -36,6 +36,11 @@ struct LinkSpec {
 [[nodiscard]] LinkSpec read_link(const config::Node& node, config::Errors& errors,
                                  void (*extra)(config::Reader&, void*) = nullptr,
                                  void* context = nullptr);
+/// The parts of a link object: "efficiency" and "latency" into `link`; "bandwidth", required.
+void read_link_terms(config::Reader& reader, LinkSpec& link);
+[[nodiscard]] Bandwidth read_bandwidth(config::Reader& reader);
+/// Slower links than any fabric has would leave the range of the clock.
+inline constexpr Bandwidth kBandwidthMin{1'250'000};
 [[nodiscard]] LinkSpec required_link(config::Reader& reader, std::string_view key);
 [[nodiscard]] std::optional<LinkSpec> optional_link(config::Reader& reader, std::string_view key);
 

@@ -41,6 +41,8 @@ struct Link {
   Bandwidth capacity;  ///< usable: physical bandwidth × the stated protocol efficiency
   Duration latency{};
   Tier tier = Tier::leaf;
+  /// Of `from`, where it is known (fabrics that were read): forwarding tables name ports. Else 0.
+  std::uint16_t port = 0;
 };
 
 struct Host {

@@ -1,4 +1,4 @@
-// Reading a whole input file. Private to config.
+// Reading a whole input file.
 #pragma once
 
 #include <filesystem>
