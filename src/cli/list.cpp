@@ -10,6 +10,8 @@
 #include "railyard/config/catalog.hpp"
 #include "railyard/config/reader.hpp"
 #include "railyard/metrics/run_result.hpp"
+#include "railyard/network/network_model.hpp"
+#include "railyard/network/transport.hpp"
 #include "railyard/report/table.hpp"
 #include "railyard/scheduler/placement.hpp"
 #include "railyard/scheduler/queue.hpp"
@@ -99,6 +101,12 @@ Entries readers() {
 Entries routings() {
   return entries_of(config::descriptions(topology::routing_catalog()));
 }
+Entries transports() {
+  return entries_of(config::descriptions(network::transport_catalog()));
+}
+Entries networks() {
+  return entries_of(config::descriptions(network::network_model_catalog()));
+}
 Entries collectives() {
   return entries_of(config::descriptions(collective::algorithm_catalog()));
 }
@@ -170,11 +178,13 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 9> kFamilies{{
+constexpr std::array<Family, 11> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
     {"routings", "path choice, \"routing\" of a scenario's network", routings},
+    {"networks", "how much of the network is modelled, --network of flows", networks},
+    {"transports", "what packets add to the fluid, --transport of flows", transports},
     {"collectives", "algorithms of collective operations", collectives},
     {"placements", "placement policies, \"placement\" of a policy set", placements},
     {"queues", "queue policies, \"queue\" of a policy set", queues},

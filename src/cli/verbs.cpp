@@ -6,12 +6,14 @@ namespace railyard::cli {
 
 namespace {
 
-constexpr std::array<Verb, 9> kVerbs{{
+constexpr std::array<Verb, 10> kVerbs{{
     {"run", "simulates every policy set of a scenario and compares them", run},
     {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
     {"compare", "two or more results side by side, the first is the baseline", compare},
     {"check", "re-runs recorded scenarios and says what moved", check},
     {"topology", "shows or validates a description of a fabric", topology},
+    {"flows", "runs a list of flows over a fabric or over given links: the network by itself",
+     flows},
     {"trace", "records an iteration, replays it, says what a recording holds", trace},
     {"list", "policies, topologies, collectives, GPUs, models, metrics", list},
     {"digest", "the behaviour fingerprint of scenarios, one line each", digest},

@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = ""
 SMALL = "tests/cli/small.json"
 SWEEP = "tests/cli/sweep.json"
-VERBS = ["run", "sweep", "compare", "check", "topology", "trace", "list", "digest", "schema"]
+VERBS = ["run", "sweep", "compare", "check", "topology", "flows", "trace", "list", "digest",
+         "schema"]
 SECONDS = 300  # ends a hang, nothing else
 
 
@@ -62,7 +63,7 @@ class Help(Case):
                 words = shlex.split(example)[1:]
                 if verb in ("run", "sweep"):
                     self.good(*dict.fromkeys([*words, "--dry-run"]))
-                elif verb in ("topology", "list", "schema"):
+                elif verb in ("topology", "flows", "list", "schema"):
                     self.good(*words)
 
     def test_version(self):

@@ -1,4 +1,5 @@
-// Reading a whole input file.
+// Reading a whole input file. Files packed by gzip are unpacked, whatever their name: the first two
+// bytes say so.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +7,8 @@
 
 namespace railyard::config {
 
-/// The bytes of a file. ConfigError when it is missing, IoError when it cannot be read.
+/// The (unpacked) bytes of a file. ConfigError when it is missing or its gzip stream is broken,
+/// IoError when it cannot be read.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
 
 }  // namespace railyard::config

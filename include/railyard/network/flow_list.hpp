@@ -1,0 +1,127 @@
+// A list of flows with dependencies, run to its end: the network by itself, without jobs.
+//
+// A flow starts when its start time has come and everything it waits for has happened. What it may
+// wait for is another flow's signal: `received` (its last byte is at the receiver) or `sent` (its
+// sender holds it for complete). When these lie behind the end of the transfer itself is the
+// transport's business (transport.hpp). A relay passes the signals it gets on to its targets, one
+// each, in order: htsim's multishot trigger.
+//
+// Invariants of a FlowList: endpoints differ, sizes are positive, dependencies form no cycle. The
+// readers establish them and name the line that does not.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "railyard/config/document.hpp"
+#include "railyard/core/ids.hpp"
+#include "railyard/core/time.hpp"
+#include "railyard/core/units.hpp"
+#include "railyard/network/flow_network.hpp"
+#include "railyard/network/network_model.hpp"
+#include "railyard/network/transport.hpp"
+#include "railyard/topology/graph.hpp"
+#include "railyard/topology/routing.hpp"
+
+namespace railyard::network {
+
+/// What of a flow another one can wait for.
+enum class Signal : std::uint8_t { received, sent };
+
+struct ListedFlow {
+  std::string id;
+  std::uint32_t source = 0;       ///< index of an endpoint
+  std::uint32_t destination = 0;  ///< another one
+  Bytes size;                     ///< > 0
+  TimePoint start{};              ///< not before
+  std::uint32_t line = 0;         ///< of the file
+};
+
+struct Dependency {
+  std::uint32_t flow = 0;    ///< waits for
+  std::uint32_t before = 0;  ///< this one's
+  Signal signal = Signal::received;
+};
+
+/// The k-th signal lets the k-th target start. There are at least as many signals as targets.
+struct Relay {
+  std::vector<std::uint32_t> targets;
+  std::vector<std::pair<std::uint32_t, Signal>> inputs;
+};
+
+struct FlowList {
+  std::string name;                    ///< of the file, for messages
+  std::vector<std::string> endpoints;  ///< as the file names them
+  std::vector<ListedFlow> flows;       ///< in file order
+  std::vector<Dependency> dependencies;
+  std::vector<Relay> relays;
+  std::vector<std::string> own_links;  ///< by flow, names or ids; empty: no flow has any
+
+  [[nodiscard]] std::string place(std::size_t flow) const;
+};
+
+/// CSV with the columns id, src, dst, bytes, one of start | start_s | start_us | start_ps, and
+/// optionally deps (ids separated by ';', received), dep (sent), links (separated by spaces).
+[[nodiscard]] FlowList read_flow_csv(const std::filesystem::path& path);
+
+/// A connection matrix of htsim (.cm) with its triggers. htsim's own programs disagree on the unit
+/// of `start`, so one must be stated when a start is not 0: the ticks of one unit (a picosecond is
+/// a tenth of a tick).
+[[nodiscard]] FlowList read_connection_matrix(const std::filesystem::path& path,
+                                              std::optional<double> ticks_per_start);
+
+/// Links given as a table: id, bw_Bps, lat_s, name.
+struct LinkTable {
+  std::string file;
+  std::vector<std::string> ids;
+  std::vector<std::string> names;  ///< empty where the table has none
+  std::vector<Bandwidth> capacities;
+  std::vector<Duration> latencies;
+};
+[[nodiscard]] LinkTable read_link_table(const std::filesystem::path& path);
+
+/// Which links every flow takes. Flows with one path share it.
+struct FlowRoutes {
+  std::vector<Bandwidth> capacities;        ///< by link
+  std::vector<topology::LinkUse> uses;      ///< of all routes, one after the other
+  std::vector<std::uint32_t> first_use{0};  ///< routes + 1
+  std::vector<Duration> latencies;          ///< by route: of its longest path
+  std::vector<std::uint32_t> route_of_flow;
+  bool sprayed = false;  ///< a usage below 1 is a share of the packets
+
+  [[nodiscard]] std::span<const topology::LinkUse> route(std::size_t index) const {
+    return {uses.data() + first_use[index], first_use[index + 1] - first_use[index]};
+  }
+};
+
+/// Over given links: each flow's own ones, else those that `routes` (src, dst, links) has for its
+/// endpoints; `routes` may be empty when all flows have their own.
+[[nodiscard]] FlowRoutes routes_over_links(const FlowList& list, const LinkTable& links,
+                                           const std::filesystem::path& routes);
+
+/// Over a fabric whose GPUs the endpoints number: a flow's own links, else what the routing says,
+/// each flow a connection of its own. Without a routing all flows must have their own links.
+[[nodiscard]] FlowRoutes routes_over_fabric(const FlowList& list,
+                                            const topology::Topology& topology,
+                                            const topology::Routing* routing);
+
+struct FlowTimes {
+  TimePoint start{};   ///< when it could start
+  TimePoint finish{};  ///< as the transport counts: at the receiver, or the last acknowledgement
+  Duration alone{};    ///< what it takes on an idle network
+};
+
+struct FlowListResult {
+  std::vector<FlowTimes> times;  ///< by flow
+  NetworkCounters counters;
+  std::uint64_t events = 0;  ///< starts, completions and signals
+};
+
+[[nodiscard]] FlowListResult run_flow_list(const FlowList& list, const FlowRoutes& routes,
+                                           const NetworkModel& model, const Transport& transport);
+
+}  // namespace railyard::network

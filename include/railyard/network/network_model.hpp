@@ -1,0 +1,46 @@
+// How much of the network is modelled: the fidelity knob.
+//
+//   fluid             max-min fair shares of every link (the default)
+//   packet_corrected  the fluid with the transport's correction: see Transport
+//   analytic          no contention: every flow as if alone
+//   loggp             LogGP: contention at the end points only (Alexandrov, Ionescu, Schauser,
+//                     Scheiman, "LogGP: incorporating long messages into the LogP model", SPAA'95)
+//
+// LogGP here. A message of k bytes that is ready at t enters the network at i = max(t + o, free of
+// its source), leaves it at i + (k-1)G, and the source is free again g later. Its first byte comes
+// to the destination at i + L; the destination takes it in from max(i + L, free of the destination)
+// on, for (k-1)G, is free g later, and has it o after its last byte. Messages are taken in by order
+// of arrival. Alone: o + (k-1)G + L + o. Where L or G are not given, they are the path's latency
+// and the rate of its slowest link.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "railyard/config/catalog.hpp"
+#include "railyard/core/time.hpp"
+#include "railyard/core/units.hpp"
+
+namespace railyard::network {
+
+enum class Fidelity : std::uint8_t { fluid, packet_corrected, analytic, loggp };
+
+struct LogGp {
+  std::optional<Duration> latency;  ///< L; empty: the path's
+  Duration overhead{};              ///< o
+  Duration gap{};                   ///< g
+  std::optional<Bandwidth> rate;    ///< 1/G; empty: the path's
+};
+
+struct NetworkModel {
+  Fidelity fidelity = Fidelity::fluid;
+  LogGp loggp;
+  std::uint64_t seed = 0;  ///< packet_corrected: of the unfairness drawn
+};
+
+using NetworkModelFactory = NetworkModel (*)(const config::Parameters&);
+[[nodiscard]] std::span<const config::CatalogEntry<NetworkModelFactory>> network_model_catalog();
+
+}  // namespace railyard::network

@@ -1,0 +1,330 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "command_line.hpp"
+#include "output.hpp"
+#include "railyard/config/catalog.hpp"
+#include "railyard/config/document.hpp"
+#include "railyard/network/flow_list.hpp"
+#include "railyard/report/table.hpp"
+#include "railyard/topology/builder.hpp"
+#include "railyard/topology/routing.hpp"
+
+namespace railyard::cli {
+
+namespace {
+
+/// An option that names a member of a catalog: a name, or JSON with parameters.
+template <typename Factory>
+config::Choice choice_of(const CommandLine& line, const std::string& option,
+                         std::string_view fallback, std::string_view family,
+                         std::span<const config::CatalogEntry<Factory>> table) {
+  const std::string given = line.text(option).value_or(std::string(fallback));
+  const bool is_json = !given.empty() && (given.front() == '{' || given.front() == '"');
+  const auto document =
+      config::Document::parse_text(is_json ? given : '"' + given + '"', "--" + option);
+  config::Errors errors;
+  config::Choice choice =
+      config::decode_choice(document.root(), errors, family, config::descriptions(table));
+  errors.throw_if_any();
+  return choice;
+}
+
+template <typename Factory>
+auto made(const config::Choice& choice, std::span<const config::CatalogEntry<Factory>> table) {
+  return config::entry_of(table, choice.name).create(choice.parameters);
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+std::optional<double> ticks_per_start(const CommandLine& line) {
+  const auto unit = line.text("start-unit");
+  if (!unit) return std::nullopt;
+  constexpr auto kSecond = static_cast<double>(kTicksPerSecond);
+  const std::pair<std::string_view, double> known[] = {{"ps", kSecond * 1e-12},
+                                                       {"ns", kSecond * 1e-9},
+                                                       {"us", kSecond * 1e-6},
+                                                       {"ms", kSecond * 1e-3},
+                                                       {"s", kSecond}};
+  std::vector<std::string_view> names;
+  for (const auto& [name, ticks] : known) {
+    if (name == *unit) return ticks;
+    names.push_back(name);
+  }
+  throw config::ConfigError(
+      unknown(fmt::format("--start-unit: \"{}\" is no unit", *unit), *unit, names));
+}
+
+network::FlowList read_flows(const CommandLine& line) {
+  const std::string& path = line.words()[0];
+  const bool is_matrix = ends_with(path, ".cm") || ends_with(path, ".cm.gz");
+  if (is_matrix) return network::read_connection_matrix(path, ticks_per_start(line));
+  if (line.has("start-unit")) {
+    throw config::ConfigError(
+        "--start-unit: only for .cm files; the columns of a table of flows "
+        "say it: start_s, start_us, start_ps");
+  }
+  return network::read_flow_csv(path);
+}
+
+network::FlowRoutes over_links(const CommandLine& line, const network::FlowList& list) {
+  for (const char* option : {"routing", "seed"}) {
+    if (line.has(option))
+      throw config::ConfigError(fmt::format("--{}: needs --topology, not --links", option));
+  }
+  const network::LinkTable links = network::read_link_table(*line.text("links"));
+  return network::routes_over_links(list, links, line.text("routes").value_or(""));
+}
+
+network::FlowRoutes over_fabric(const CommandLine& line, const network::FlowList& list) {
+  if (line.has("routes")) throw config::ConfigError("--routes: needs --links, not --topology");
+  config::Errors errors;
+  const auto fabric = topology::build_file(*line.text("topology"), errors);
+  errors.throw_if_any();
+  if (line.text("routing").value_or("") == "source")
+    return network::routes_over_fabric(list, fabric, nullptr);
+  auto choice = choice_of(line, "routing", "ecmp", "routing", topology::routing_catalog());
+  if (const auto seed = line.number("seed")) {
+    if (choice.name != "ecmp") {
+      throw config::ConfigError(
+          fmt::format("--seed: routing \"{}\" draws nothing; only ecmp does", choice.name));
+    }
+    const auto salt = static_cast<std::uint64_t>(choice.parameters.get<std::int64_t>("seed_salt"));
+    choice.parameters.set("seed_salt", static_cast<std::int64_t>((salt + *seed) & INT64_MAX), true);
+  }
+  const auto routing =
+      config::entry_of(topology::routing_catalog(), choice.name).create(fabric, choice.parameters);
+  network::FlowRoutes routes = network::routes_over_fabric(list, fabric, routing.get());
+  routes.sprayed = choice.name == "spray";
+  return routes;
+}
+
+/// Completion times of some flows, in seconds.
+struct Statistics {
+  std::size_t flows = 0;
+  double mean_s = 0;
+  double p50_s = 0;
+  double p99_s = 0;
+  double max_s = 0;
+  double slowdown_mean = 0;  ///< against the flow alone
+};
+
+/// The smallest value that at least this share of the sorted values does not exceed.
+double quantile(const std::vector<double>& sorted, double share) {
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+  return sorted[std::max<std::size_t>(rank, 1) - 1];
+}
+
+Statistics statistics_of(const network::FlowListResult& result,
+                         const std::vector<std::size_t>& flows) {
+  std::vector<double> times;
+  Statistics out;
+  for (const std::size_t flow : flows) {
+    const network::FlowTimes& one = result.times[flow];
+    times.push_back(in_seconds(one.finish - one.start));
+    out.slowdown_mean += times.back() / std::max(in_seconds(one.alone), 1e-11);
+  }
+  std::sort(times.begin(), times.end());
+  const auto count = static_cast<double>(times.size());
+  out.flows = times.size();
+  out.mean_s = std::accumulate(times.begin(), times.end(), 0.0) / count;
+  out.p50_s = quantile(times, 0.5);
+  out.p99_s = quantile(times, 0.99);
+  out.max_s = times.back();
+  out.slowdown_mean /= count;
+  return out;
+}
+
+/// Flows by size: one class per power of ten.
+struct SizeClass {
+  std::string label;
+  std::int64_t from = 0;
+  std::vector<std::size_t> flows;
+};
+
+std::string bytes_label(std::int64_t bytes) {
+  static constexpr std::string_view kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000 && bytes % 1000 == 0) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return fmt::format("{} {}", bytes, kUnits[unit]);
+}
+
+std::vector<SizeClass> size_classes(const network::FlowList& list) {
+  std::vector<SizeClass> out;
+  for (std::int64_t from = 1; from < INT64_C(1'000'000'000'000'000'000); from *= 10)
+    out.push_back({fmt::format("{} to {}", bytes_label(from), bytes_label(from * 10)), from, {}});
+  for (std::size_t flow = 0; flow < list.flows.size(); ++flow) {
+    std::size_t at = 0;
+    while (at + 1 < out.size() && list.flows[flow].size.count() >= out[at + 1].from) ++at;
+    out[at].flows.push_back(flow);
+  }
+  std::erase_if(out, [](const SizeClass& one) { return one.flows.empty(); });
+  return out;
+}
+
+struct Summary {
+  double makespan_s = 0;
+  Statistics all;
+  std::vector<std::pair<SizeClass, Statistics>> by_size;
+};
+
+Summary summary_of(const network::FlowList& list, const network::FlowListResult& result) {
+  Summary out;
+  for (const network::FlowTimes& one : result.times)
+    out.makespan_s = std::max(out.makespan_s, in_seconds(one.finish));
+  std::vector<std::size_t> all(list.flows.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  out.all = statistics_of(result, all);
+  for (SizeClass& one : size_classes(list)) {
+    const Statistics statistics = statistics_of(result, one.flows);
+    out.by_size.emplace_back(std::move(one), statistics);
+  }
+  return out;
+}
+
+std::string json_of(const Statistics& one) {
+  return fmt::format(
+      "\"flows\": {}, \"fct_s_mean\": {}, \"fct_s_p50\": {}, \"fct_s_p99\": {}, \"fct_s_max\": {}, "
+      "\"slowdown_mean\": {}",
+      one.flows, one.mean_s, one.p50_s, one.p99_s, one.max_s, one.slowdown_mean);
+}
+
+std::string json_text(const Summary& summary, const network::FlowListResult& result) {
+  std::string out = fmt::format("{{\n  \"makespan_s\": {}, {},\n  \"by_size\": [",
+                                summary.makespan_s, json_of(summary.all));
+  for (std::size_t i = 0; i < summary.by_size.size(); ++i) {
+    const auto& [size, statistics] = summary.by_size[i];
+    out += fmt::format("{}\n    {{\"bytes_min\": {}, {}}}", i == 0 ? "" : ",", size.from,
+                       json_of(statistics));
+  }
+  return out + fmt::format(
+                   "\n  ],\n  \"events\": {}, \"solves\": {}, \"flows_touched\": {}, "
+                   "\"links_touched\": {}\n}}\n",
+                   result.events, result.counters.solves, result.counters.flows_touched,
+                   result.counters.links_touched);
+}
+
+report::Table table_of(const Summary& summary) {
+  report::Table table{{{"flows of", "", {}, true, false},
+                       {"flows", "", {}, false, false},
+                       {"mean", "us", {}, false, false},
+                       {"p50", "us", {}, false, false},
+                       {"p99", "us", {}, false, false},
+                       {"max", "us", {}, false, false},
+                       {"slowdown", "mean", {}, false, false}}};
+  const auto add = [&table](const std::string& name, const Statistics& one) {
+    table.columns[0].cells.push_back(name);
+    table.columns[1].cells.push_back(fmt::format("{}", one.flows));
+    const double times[] = {one.mean_s, one.p50_s, one.p99_s, one.max_s};
+    for (std::size_t i = 0; i < 4; ++i)
+      table.columns[2 + i].cells.push_back(fmt::format("{:.3f}", times[i] * 1e6));
+    table.columns[6].cells.push_back(fmt::format("{:.3f}", one.slowdown_mean));
+  };
+  add("all sizes", summary.all);
+  for (const auto& [size, statistics] : summary.by_size) add(size.label, statistics);
+  return table;
+}
+
+std::string printed(const Summary& summary, const network::FlowListResult& result,
+                    report::Format format) {
+  switch (format) {
+    case report::Format::json:
+      return json_text(summary, result);
+    case report::Format::csv:
+      return report::to_csv(table_of(summary));
+    case report::Format::markdown:
+      return report::to_markdown(table_of(summary));
+    case report::Format::table:
+      break;
+  }
+  return fmt::format("makespan {:.3f} us\n\n", summary.makespan_s * 1e6) +
+         report::to_text(table_of(summary));
+}
+
+std::string times_csv(const network::FlowList& list, const network::FlowListResult& result) {
+  std::string out = "id,start_s,finish_s\n";
+  for (std::size_t flow = 0; flow < list.flows.size(); ++flow) {
+    // Ticks are 1e-11 s: eleven decimals are exact.
+    const auto exact = [](TimePoint time) {
+      const std::int64_t ticks = time.time_since_epoch().count();
+      return fmt::format("{}.{:011}", ticks / kTicksPerSecond, ticks % kTicksPerSecond);
+    };
+    out += fmt::format("{},{},{}\n", report::csv_field(list.flows[flow].id),
+                       exact(result.times[flow].start), exact(result.times[flow].finish));
+  }
+  return out;
+}
+
+}  // namespace
+
+int flows(const Arguments& arguments) {
+  CommandLine line(
+      {"flows",
+       "FLOWS",
+       "The network by itself: runs a list of flows over a fabric, or over given links and "
+       "routes, and prints how\nlong they take. FLOWS is a table (.csv, .csv.gz) with the columns "
+       "id,src,dst,bytes, one of start | start_s |\nstart_us | start_ps, and optionally deps "
+       "(ids separated by ';' that the receiver must have), dep (complete at its\nsender) and "
+       "links (of the flow's own route); or a connection matrix of htsim (.cm).",
+       {"railyard flows tests/cli/flows.csv --topology topologies/clos_minipod_2048.json "
+        "--routing spray",
+        "railyard flows tests/cli/flows.csv --links tests/cli/links.csv --routes "
+        "tests/cli/routes.csv --transport nscc"}});
+  line.option("topology", "FILE", "the fabric; src and dst number its GPUs");
+  line.option("routing", "NAME",
+              "with --topology: see railyard list routings, or source: all flows have links "
+              "(default: ecmp)");
+  line.option("seed", "N", "with --routing ecmp: another draw of collisions");
+  line.option("links", "FILE", "links in place of a fabric: id,bw_Bps,lat_s,name");
+  line.option("routes", "FILE", "with --links: src,dst,links (ids separated by blanks)");
+  line.option("network", "NAME", "see railyard list networks (default: fluid)");
+  line.option("transport", "NAME", "see railyard list transports (default: ideal)");
+  line.option("start-unit", "UNIT", "of the starts in a .cm file: ps, ns, us, ms or s");
+  line.option("out", "FILE", "writes id,start_s,finish_s of every flow");
+  line.format_option();
+  line.flag("quiet", "says nothing on stderr");
+  if (!line.parse(arguments)) return kGood;
+  line.expect_words(1, 1, "a list of flows");
+  if (line.has("topology") == line.has("links")) {
+    throw config::ConfigError(
+        "railyard flows: expected either --topology or --links (with --routes)");
+  }
+  const report::Format format = line.format();
+  const auto model_choice =
+      choice_of(line, "network", "fluid", "network model", network::network_model_catalog());
+  const auto transport_choice =
+      choice_of(line, "transport", "ideal", "transport", network::transport_catalog());
+  const auto model = made(model_choice, network::network_model_catalog());
+  const auto transport = made(transport_choice, network::transport_catalog());
+  if (model.fidelity == network::Fidelity::packet_corrected && !transport.has_packets()) {
+    throw config::ConfigError(
+        "--network packet_corrected: transport \"ideal\" has no packets; choose one with "
+        "--transport");
+  }
+  const network::FlowList list = read_flows(line);
+  const network::FlowRoutes routes =
+      line.has("topology") ? over_fabric(line, list) : over_links(line, list);
+  const double read_s = line.elapsed_s();
+  const auto result = network::run_flow_list(list, routes, model, transport);
+  const double run_s = line.elapsed_s() - read_s;
+  if (!line.has("quiet")) {
+    say(fmt::format("{} flows, {} routes; read in {:.4f} s, run in {:.4f} s, {} events, {} solves",
+                    list.flows.size(), routes.latencies.size(), read_s, run_s, result.events,
+                    result.counters.solves));
+  }
+  if (const auto out = line.text("out")) write_file(*out, times_csv(list, result));
+  write_stdout(printed(summary_of(list, result), result, format));
+  return kGood;
+}
+
+}  // namespace railyard::cli
