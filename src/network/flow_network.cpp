@@ -3,107 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
-#include "network/completion_heap.hpp"
-#include "network/hop_pool.hpp"
+#include "network/fixed_point.hpp"
+#include "network/flow_store.hpp"
+#include "network/indexed_heap.hpp"
+#include "network/level_solver.hpp"
 #include "railyard/core/check.hpp"
-#include "railyard/network/max_min.hpp"
 
 namespace railyard::network {
 namespace {
-
-__extension__ using Int128 = __int128;
 
 /// The load of a link that its flows can just fill. Loads are fractions of the capacity in units of
 /// 2^-52, rounded down per flow. n flows within n × 2^-52 of the capacity thus count as fitting:
 /// less than the sum of n rounded rates can resolve.
 constexpr std::uint64_t kFullLoad = std::uint64_t{1} << 52U;
 
-/// A rate that a solve moves by less than this is not moved: it is the rounding of another order of
-/// levels. It is compared with the rate in use, so that nothing adds up.
-constexpr double kSameRate = 1e-12;
-
-/// Sums of rates are integers in units of 2^-60 byte/s, so that they do not depend on their order.
-constexpr double kRateUnits = 0x1p60;
-Int128 in_units(double bytes_per_s) {
-  return static_cast<Int128>(bytes_per_s * kRateUnits);
-}
-
 constexpr double kTicksPerSecondReal = static_cast<double>(kTicksPerSecond);
 
-struct Flow {
-  double remaining_bytes = 0;  ///< at `since`
-  double rate_bytes_per_s = 0;
-  double solo_bytes_per_s = 0;
-  double share = 1;
-  std::int64_t since = 0;  ///< tick of the last true change of the rate
-  std::int64_t started = 0;
-  std::int64_t size = 0;
-  std::uint64_t order = 0;
-  std::uint64_t tag = 0;
-  std::uint64_t visited = 0;  ///< the settle that has put it into the problem
-  std::uint32_t first_hop = 0;
-  std::uint32_t hops = 0;       ///< 0: a free slot
-  std::uint32_t hop_block = 0;  ///< hops allocated: more than `hops` when links were merged
-};
-
-struct Visitor {
-  std::uint32_t flow;
-  std::uint32_t hop;  ///< index in the hop pool
-};
-
-struct Link {
-  double capacity_bytes_per_s = 0;
-  Int128 load = 0;               ///< exact sum of the hops' loads
-  Int128 rates = 0;              ///< exact sum of usage × rate; kept while `summed`
-  Int128 rates_in_problem = 0;   ///< the part of it whose flows are being solved
-  std::vector<Visitor> flows;    ///< unordered; hops know their place
-  std::uint64_t visited = 0;     ///< the settle that has put it into the problem
-  std::uint64_t last_start = 0;  ///< order + 1 of the last flow that was started on it
-  std::uint32_t local = 0;       ///< index in the problem; while a flow starts, its hop
-  std::uint32_t flows_in_problem = 0;
-  std::uint32_t bound = 0;  ///< flows that have it as a bottleneck
-  bool can_bind = false;
-  bool summed = false;
-  bool dirty = false;          ///< listed in dirty_links
-  bool bound_visited = false;  ///< its bound flows are in the problem
-
-  [[nodiscard]] bool overloaded() const { return load > static_cast<Int128>(kFullLoad); }
-};
-
-struct Usage {
-  double bytes = 0;
-  std::int64_t busy = 0;
-  std::int64_t busy_since = 0;
-  std::int64_t binding = 0;
-  std::int64_t binding_since = 0;
-};
-
-/// The flows being solved, in the form the solver takes.
-struct Problem {
-  std::vector<std::uint32_t> flows;
-  std::vector<std::uint32_t> links;
-  std::vector<double> capacity;  ///< what the flows outside leave
-  std::vector<std::uint32_t> first_use;
-  std::vector<std::uint32_t> link_of_use;
-  std::vector<double> usage;
-  std::vector<double> share;
-  std::vector<double> cap;
-  std::vector<double> rate;
-  std::vector<double> level;
-  std::vector<std::uint32_t> binding_link;
-  std::vector<double> link_level;
-
-  void clear() {
-    flows.clear();
-    links.clear();
-    first_use.assign(1, 0);
-    link_of_use.clear();
-    usage.clear();
-    share.clear();
-    cap.clear();
-  }
-};
+bool overloaded(const Link& link) {
+  return link.load > static_cast<Int128>(kFullLoad);
+}
 
 std::vector<Bandwidth> capacities_of(const topology::Topology& topology) {
   std::vector<Bandwidth> capacities;
@@ -115,419 +35,556 @@ std::vector<Bandwidth> capacities_of(const topology::Topology& topology) {
 }  // namespace
 
 struct FlowNetwork::State {
-  explicit State(std::span<const Bandwidth> capacities);
+  State(std::span<const Bandwidth> capacities, LinkStatistics statistics);
 
-  FlowId start(std::int64_t now, const FlowSpec& spec);
-  void finish(std::int64_t now, std::uint32_t slot, std::vector<FinishedFlow>& done);
-  void settle(std::int64_t now);
-  void advance_to(std::int64_t now);
-  [[nodiscard]] std::size_t running() const { return flows.size() - free_flows.size(); }
+  RouteId add_route(std::span<const topology::LinkUse> links, bool lasting);
+  FlowId start(std::int64_t at, const FlowSpec& spec);
+  void finish_due(std::int64_t at, std::vector<FinishedFlow>& done);
+  double stop(std::int64_t at, std::uint32_t slot);
+  void set_capacity(std::int64_t at, std::uint32_t link, std::int64_t bytes_per_s);
+  void settle(std::int64_t at);
+  void advance_to(std::int64_t at);
+  [[nodiscard]] Level level(const Flow& flow) const;
+  [[nodiscard]] std::size_t running() const { return store.flows.size() - store.free_flows.size(); }
+  [[nodiscard]] bool settled() const {
+    return started.empty() && !levels.pending() && levels.regrouped().empty();
+  }
 
-  std::vector<Link> links;
-  std::vector<Usage> usage;
-  std::vector<Flow> flows;
-  std::vector<std::uint32_t> free_flows;
-  HopPool hops;
-  CompletionHeap completions;
-  std::vector<std::uint32_t> started;      ///< flows without a rate yet
-  std::vector<std::uint32_t> dirty_links;  ///< bottlenecks that lost a flow
-  Problem problem;
-  MaxMinWorkspace workspace;
+  bool statistics;
+  FlowStore store;
+  LevelSolver levels;
+  /// Ends of flows that run at their solo rate (item 2 × slot), and of the first member of each
+  /// group (2 × contention + 1).
+  IndexedHeap completions;
+  std::vector<std::uint32_t> started;  ///< flows without a rate yet
+  std::vector<std::uint32_t> stalled;
+  std::vector<std::uint32_t> waking;  ///< links whose flows do not fit any more
+  std::vector<double> link_bytes;     ///< of flows whose routes are gone
   NetworkCounters counters;
   std::int64_t now = 0;
-  std::uint64_t settles = 0;
 
  private:
-  std::uint32_t take_slot();
+  static std::uint32_t item_of_flow(std::uint32_t slot) { return 2 * slot; }
+  static std::uint32_t item_of_group(std::uint32_t contention) { return 2 * contention + 1; }
+
   void check_route(std::span<const topology::LinkUse> route) const;
-  void copy_route(std::uint32_t slot, std::span<const topology::LinkUse> route);
-  void enter_links(std::int64_t now, std::uint32_t slot);
-  void set_bound(std::int64_t now, Hop& hop, bool bound);
-  void seed(std::int64_t now);
-  [[nodiscard]] bool can_be_held(const Flow& flow) const;
-  void visit_bound_flows(std::uint32_t link);
-  void visit_link(std::uint32_t link);
-  void visit_flow(std::uint32_t slot);
-  void solve();
-  [[nodiscard]] bool differs(std::size_t local) const;
-  void visit_those_freed();
-  void visit_those_above();
-  void visit_component();
-  void commit(std::int64_t now);
-  void set_rate(std::int64_t now, std::uint32_t slot, double rate);
+  void derive(StoredRoute& route);
+  void drop_route(std::uint32_t route);
+  std::uint32_t take_slot();
+  void enter(std::int64_t at, std::uint32_t slot);
+  void enter_link(std::int64_t at, std::uint32_t hop, const RouteHop& planned);
+  void leave(std::int64_t at, std::uint32_t slot);
+  void leave_link(std::int64_t at, std::uint32_t hop, const RouteHop& planned);
+  void finish(std::uint32_t slot);
+  void wake(std::int64_t at, std::uint32_t link);
+  void run_solo(std::int64_t at, std::uint32_t slot);
+  [[nodiscard]] Work remaining(std::int64_t at, const Flow& flow) const;
+  void loosen(std::int64_t at, std::uint32_t slot);
+  void set_binding(std::int64_t at, Link& link, bool binding) const;
+  void pass_on(std::int64_t at);
+
+  std::vector<std::uint32_t> loose_;
+  std::vector<std::pair<std::uint64_t, FinishedFlow>> finished_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      merged_;  ///< link, hop: while a route is read
 };
 
-FlowNetwork::State::State(std::span<const Bandwidth> capacities)
-    : links(capacities.size()), usage(capacities.size()) {
+FlowNetwork::State::State(std::span<const Bandwidth> capacities, LinkStatistics wanted)
+    : statistics(wanted == LinkStatistics::on),
+      levels(store, statistics),
+      link_bytes(statistics ? capacities.size() : 0) {
+  store.links.resize(capacities.size());
   for (std::size_t link = 0; link < capacities.size(); ++link) {
     RAILYARD_CHECK(capacities[link].bytes_per_s() > 0, "link {} has the capacity {} B/s", link,
                    capacities[link].bytes_per_s());
-    links[link].capacity_bytes_per_s = static_cast<double>(capacities[link].bytes_per_s());
+    store.links[link].capacity_bytes_per_s = capacities[link].bytes_per_s();
   }
 }
 
 void FlowNetwork::State::advance_to(std::int64_t to) {
   RAILYARD_CHECK(to >= now, "the network is at tick {} and cannot go back to {}", now, to);
   if (to == now) return;
-  RAILYARD_CHECK(started.empty() && dirty_links.empty(), "tick {} was left for {} without settle",
-                 now, to);
-  RAILYARD_CHECK(completions.empty() || completions.top().tick >= to,
+  RAILYARD_CHECK(settled(), "tick {} was left for {} without settle", now, to);
+  RAILYARD_CHECK(completions.empty() || completions.top().key >= to,
                  "a flow ended at tick {} but the network went on to {}: call finish_due first",
-                 completions.top().tick, to);
+                 completions.top().key, to);
   now = to;
 }
 
-std::uint32_t FlowNetwork::State::take_slot() {
-  if (!free_flows.empty()) {
-    const std::uint32_t slot = free_flows.back();
-    free_flows.pop_back();
-    return slot;
-  }
-  flows.emplace_back();
-  completions.resize(flows.size());
-  return static_cast<std::uint32_t>(flows.size() - 1);
-}
+// ---- Routes
 
 void FlowNetwork::State::check_route(std::span<const topology::LinkUse> route) const {
   RAILYARD_CHECK(!route.empty() && route.size() < UINT32_MAX,
                  "a flow needs 1 to 2^32 - 2 links, not {}", route.size());
   for (const topology::LinkUse& use : route) {
-    RAILYARD_CHECK(index(use.link) < links.size(), "link {} of {}", index(use.link), links.size());
-    RAILYARD_CHECK(use.usage > 0 && use.usage < std::numeric_limits<double>::infinity(),
-                   "usage {} of link {}", use.usage, index(use.link));
+    RAILYARD_CHECK(index(use.link) < store.links.size(), "link {} of {}", index(use.link),
+                   store.links.size());
+    RAILYARD_CHECK(use.usage > 0 && use.usage < 1e6, "usage {} of link {}", use.usage,
+                   index(use.link));
   }
 }
 
-/// Copies the route, adds up usages of a link that occurs twice, and finds the solo rate: the least
-/// capacity / usage.
-void FlowNetwork::State::copy_route(std::uint32_t slot, std::span<const topology::LinkUse> route) {
-  Flow& flow = flows[slot];
-  flow.hop_block = static_cast<std::uint32_t>(route.size());
-  flow.first_hop = hops.allocate(flow.hop_block);
+/// Stores a route. Usages of a link that occurs twice add up.
+RouteId FlowNetwork::State::add_route(std::span<const topology::LinkUse> links, bool lasting) {
+  check_route(links);
+  std::uint32_t at = 0;
+  if (store.free_routes.empty()) {
+    at = static_cast<std::uint32_t>(store.routes.size());
+    store.routes.emplace_back();
+  } else {
+    at = store.free_routes.back();
+    store.free_routes.pop_back();
+  }
+  StoredRoute& route = store.routes[at];
+  route.block = static_cast<std::uint32_t>(links.size());
+  route.first = store.route_hops.allocate(route.block);
+  route.lasting = lasting;
+  route.bytes = 0;
   std::uint32_t count = 0;
-  for (const topology::LinkUse& use : route) {
-    Link& link = links[index(use.link)];
-    if (link.last_start == flow.order + 1) {
-      hops[flow.first_hop + link.local].usage += use.usage;
+  const auto slow = links.size() > 16;
+  if (slow) merged_.clear();
+  for (const topology::LinkUse& use : links) {
+    const auto link = static_cast<std::uint32_t>(index(use.link));
+    if (slow) {
+      merged_.emplace_back(link, count);
+      store.route_hops[route.first + count++] = RouteHop{link, use.usage, 0, 0};
       continue;
     }
-    link.last_start = flow.order + 1;
-    link.local = count;
-    Hop& hop = hops[flow.first_hop + count];
-    hop.link = static_cast<std::uint32_t>(index(use.link));
-    hop.usage = use.usage;
-    hop.bound = false;
-    ++count;
+    std::uint32_t same = 0;
+    while (same < count && store.route_hops[route.first + same].link != link) ++same;
+    if (same == count) store.route_hops[route.first + count++] = RouteHop{link, 0, 0, 0};
+    store.route_hops[route.first + same].usage += use.usage;
   }
-  flow.hops = count;
-  flow.solo_bytes_per_s = std::numeric_limits<double>::infinity();
-  for (std::uint32_t hop = flow.first_hop; hop < flow.first_hop + count; ++hop) {
-    flow.solo_bytes_per_s = std::min(flow.solo_bytes_per_s,
-                                     links[hops[hop].link].capacity_bytes_per_s / hops[hop].usage);
+  if (slow) {
+    // Later uses of a link are added to its first one; the order of the others stays.
+    std::sort(merged_.begin(), merged_.end());
+    for (std::size_t i = 1; i < merged_.size(); ++i) {
+      if (merged_[i].first != merged_[i - 1].first) continue;
+      RouteHop& again = store.route_hops[route.first + merged_[i].second];
+      store.route_hops[route.first + merged_[i - 1].second].usage += again.usage;
+      again.usage = 0;
+      merged_[i].second = merged_[i - 1].second;
+    }
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const RouteHop hop = store.route_hops[route.first + i];
+      if (hop.usage > 0) store.route_hops[route.first + kept++] = hop;
+    }
+    count = kept;
+  }
+  route.hops = count;
+  derive(route);
+  return static_cast<RouteId>(at);
+}
+
+/// What follows from the capacities of its links.
+void FlowNetwork::State::derive(StoredRoute& route) {
+  route.solo = kLevelMax;
+  double solo_bytes_per_s = std::numeric_limits<double>::infinity();
+  for (std::uint32_t h = route.first; h < route.first + route.hops; ++h) {
+    RouteHop& hop = store.route_hops[h];
+    const std::int64_t capacity = store.links[hop.link].capacity_bytes_per_s;
+    hop.weight = weight_of(hop.usage);
+    route.solo = std::min(route.solo, level_in(load_of_capacity(capacity), hop.weight));
+    solo_bytes_per_s = std::min(solo_bytes_per_s, static_cast<double>(capacity) / hop.usage);
+  }
+  RAILYARD_CHECK(route.solo < kLevelMax, "a flow at {} B/s is faster than this network can count",
+                 solo_bytes_per_s);
+  for (std::uint32_t h = route.first; h < route.first + route.hops; ++h) {
+    RouteHop& hop = store.route_hops[h];
+    const auto capacity = static_cast<double>(store.links[hop.link].capacity_bytes_per_s);
+    const double fraction = capacity > 0 ? hop.usage * solo_bytes_per_s / capacity : 0;
+    hop.load =
+        std::min(kFullLoad, static_cast<std::uint64_t>(fraction * static_cast<double>(kFullLoad)));
   }
 }
 
-void FlowNetwork::State::enter_links(std::int64_t at, std::uint32_t slot) {
-  const Flow& flow = flows[slot];
-  for (std::uint32_t index = flow.first_hop; index < flow.first_hop + flow.hops; ++index) {
-    Hop& hop = hops[index];
-    Link& link = links[hop.link];
-    const double fraction = hop.usage * flow.solo_bytes_per_s / link.capacity_bytes_per_s;
-    hop.load =
-        std::min(kFullLoad, static_cast<std::uint64_t>(fraction * static_cast<double>(kFullLoad)));
-    hop.position = static_cast<std::uint32_t>(link.flows.size());
-    if (link.flows.empty()) usage[hop.link].busy_since = at;
-    link.flows.push_back(Visitor{slot, index});
-    link.load += static_cast<Int128>(hop.load);
-    link.can_bind = link.overloaded();
+void FlowNetwork::State::drop_route(std::uint32_t at) {
+  StoredRoute& route = store.routes[at];
+  if (statistics && route.bytes > 0) {
+    for (std::uint32_t h = route.first; h < route.first + route.hops; ++h) {
+      link_bytes[store.route_hops[h].link] += store.route_hops[h].usage * route.bytes;
+    }
   }
+  store.route_hops.release(route.first, route.block);
+  route.hops = 0;
+  store.free_routes.push_back(at);
+}
+
+// ---- Flows on links
+
+std::uint32_t FlowNetwork::State::take_slot() {
+  if (!store.free_flows.empty()) {
+    const std::uint32_t slot = store.free_flows.back();
+    store.free_flows.pop_back();
+    return slot;
+  }
+  store.flows.emplace_back();
+  store.owners.push_back(kNone);
+  const auto slot = static_cast<std::uint32_t>(store.flows.size() - 1);
+  completions.resize(item_of_flow(slot) + std::size_t{1});
+  return slot;
 }
 
 FlowId FlowNetwork::State::start(std::int64_t at, const FlowSpec& spec) {
   advance_to(at);
   RAILYARD_CHECK(spec.size.count() > 0, "a flow of {} bytes: run empty transfers inline",
                  spec.size.count());
-  RAILYARD_CHECK(spec.share > 0 && spec.share < std::numeric_limits<double>::infinity(),
-                 "a flow with the share {}", spec.share);
-  check_route(spec.route);
+  RAILYARD_CHECK(spec.share > 0 && spec.share < 1e6, "a flow with the share {}", spec.share);
+  RAILYARD_CHECK(spec.route.empty() != (spec.registered == kUnregistered),
+                 "a flow needs a route or a registered one");
+  const RouteId route =
+      spec.registered == kUnregistered ? add_route(spec.route, false) : spec.registered;
   const std::uint32_t slot = take_slot();
-  Flow& flow = flows[slot];
+  Flow& flow = store.flows[slot];
+  flow.route = static_cast<std::uint32_t>(route);
+  flow.hops = store.routes[flow.route].hops;
+  flow.first_hop = store.hops.allocate(flow.hops + 1);
   flow.order = counters.flows_started++;
-  copy_route(slot, spec.route);
-  flow.size = spec.size.count();
-  flow.remaining_bytes = static_cast<double>(flow.size);
-  flow.rate_bytes_per_s = 0;
-  flow.share = spec.share;
-  flow.since = at;
-  flow.started = at;
   flow.tag = spec.tag;
-  enter_links(at, slot);
-  started.push_back(slot);
+  flow.size = spec.size.count();
+  flow.share = spec.share;
+  flow.started = at;
+  flow.due = work_of(flow.size, flow.share);
+  flow.limit = kLevelMax;
+  if (spec.cap.bytes_per_s() > 0) {
+    flow.limit = level_in(load_of_capacity(spec.cap.bytes_per_s()), weight_of(spec.share));
+  }
+  enter(at, slot);
   return static_cast<FlowId>(slot);
 }
 
-/// Marks or clears a link as a bottleneck of the flow, and keeps the link's binding time.
-void FlowNetwork::State::set_bound(std::int64_t at, Hop& hop, bool bound) {
-  if (hop.bound == bound) return;
-  hop.bound = bound;
-  Link& link = links[hop.link];
-  if (bound) {
-    if (link.bound++ == 0) usage[hop.link].binding_since = at;
-  } else if (--link.bound == 0) {
-    usage[hop.link].binding += at - usage[hop.link].binding_since;
+/// Puts a flow on its links; it gets its rate when the tick is settled.
+void FlowNetwork::State::enter(std::int64_t at, std::uint32_t slot) {
+  Flow& flow = store.flows[slot];
+  const StoredRoute& route = store.routes[flow.route];
+  flow.solo = route.solo;
+  store.owners[slot] = kNone;
+  if (flow.share != 1.0) {
+    flow.solo = kLevelMax;
+    for (std::uint32_t h = route.first; h < route.first + route.hops; ++h) {
+      const RouteHop& hop = store.route_hops[h];
+      flow.solo =
+          std::min(flow.solo, level_in(load_of_capacity(store.links[hop.link].capacity_bytes_per_s),
+                                       weight_of(hop.usage * flow.share)));
+    }
+  }
+  flow.solo = std::min(flow.solo, flow.limit);
+  if (route.solo == 0) {
+    flow.state = FlowState::stalled;
+    flow.since = at;
+    stalled.push_back(slot);
+    return;
+  }
+  RAILYARD_CHECK(flow.solo > 0 && flow.solo < kLevelMax, "a flow of share {} at {} B/s", flow.share,
+                 bytes_per_s_of(flow.solo, flow.share));
+  flow.state = FlowState::fresh;
+  for (std::uint32_t i = 0; i < flow.hops; ++i) {
+    const RouteHop& planned = store.route_hops[route.first + i];
+    Hop& hop = store.hops[flow.first_hop + i];
+    hop.flow = slot;
+    hop.weight = flow.share == 1.0 ? planned.weight : weight_of(planned.usage * flow.share);
+    enter_link(at, flow.first_hop + i, planned);
+  }
+  Hop& own_limit = store.hops[flow.first_hop + flow.hops];
+  own_limit.link = kNone;
+  own_limit.flow = slot;
+  own_limit.weight = kWholeWeight;
+  own_limit.contention = kNone;
+  started.push_back(slot);
+}
+
+void FlowNetwork::State::enter_link(std::int64_t at, std::uint32_t hop_at,
+                                    const RouteHop& planned) {
+  Hop& hop = store.hops[hop_at];
+  Link& link = store.links[planned.link];
+  hop.link = planned.link;
+  hop.next = link.first_hop;
+  hop.previous = kNone;
+  hop.contention = kNone;
+  if (link.contention != kNone) levels.join(hop_at, link.contention);
+  if (link.first_hop != kNone) store.hops[link.first_hop].previous = hop_at;
+  link.first_hop = hop_at;
+  if (link.flows++ == 0) link.busy_since = at;
+  link.load += static_cast<Int128>(planned.load);
+  if (link.contention == kNone && !link.waking && overloaded(link)) {
+    link.waking = true;
+    waking.push_back(planned.link);
   }
 }
 
-void FlowNetwork::State::finish(std::int64_t at, std::uint32_t slot,
-                                std::vector<FinishedFlow>& done) {
-  Flow& flow = flows[slot];
-  const auto size = static_cast<double>(flow.size);
-  done.push_back(FinishedFlow{static_cast<FlowId>(slot), flow.tag,
-                              to_ticks(size * kTicksPerSecondReal / flow.solo_bytes_per_s),
-                              TimePoint(Duration(flow.started))});
-  completions.remove(slot);
-  for (std::uint32_t index = flow.first_hop; index < flow.first_hop + flow.hops; ++index) {
-    Hop& hop = hops[index];
-    Link& link = links[hop.link];
-    set_bound(at, hop, false);
-    if (link.summed) link.rates -= in_units(hop.usage * flow.rate_bytes_per_s);
-    const Visitor moved = link.flows.back();
-    link.flows[hop.position] = moved;
-    hops[moved.hop].position = hop.position;
-    link.flows.pop_back();
-    link.load -= static_cast<Int128>(hop.load);
-    link.can_bind = link.overloaded();
-    link.summed = link.summed && link.can_bind;
-    Usage& totals = usage[hop.link];
-    totals.bytes += hop.usage * size;
-    if (link.flows.empty()) totals.busy += at - totals.busy_since;
-    // Only flows that have this link as a bottleneck can become faster; all others keep one that is
-    // full.
-    if (link.bound > 0 && !link.dirty) {
-      link.dirty = true;
-      dirty_links.push_back(hop.link);
+void FlowNetwork::State::leave_link(std::int64_t at, std::uint32_t hop_at,
+                                    const RouteHop& planned) {
+  const Hop& hop = store.hops[hop_at];
+  Link& link = store.links[hop.link];
+  if (hop.contention != kNone) levels.part(hop_at);
+  if (hop.next != kNone) store.hops[hop.next].previous = hop.previous;
+  if (hop.previous != kNone) {
+    store.hops[hop.previous].next = hop.next;
+  } else {
+    link.first_hop = hop.next;
+  }
+  link.load -= static_cast<Int128>(planned.load);
+  if (--link.flows > 0) return;
+  link.busy += at - link.busy_since;
+  if (link.contention == kNone) return;
+  if (link.binding) set_binding(at, link, false);
+  levels.close(link.contention);
+  link.contention = kNone;
+}
+
+/// Takes a flow off its links; `due` is then the work that remains.
+void FlowNetwork::State::leave(std::int64_t at, std::uint32_t slot) {
+  Flow& flow = store.flows[slot];
+  if (flow.state == FlowState::stalled) {
+    std::erase(stalled, slot);
+    return;
+  }
+  if (flow.state == FlowState::solo) {
+    flow.due = remaining(at, flow);
+    if (completions.contains(item_of_flow(slot))) completions.remove(item_of_flow(slot));
+  } else if (flow.state == FlowState::held) {
+    levels.detach(slot, at);
+  }
+  const StoredRoute& route = store.routes[flow.route];
+  for (std::uint32_t i = 0; i < flow.hops; ++i) {
+    leave_link(at, flow.first_hop + i, store.route_hops[route.first + i]);
+  }
+  const std::uint32_t own_limit = flow.first_hop + flow.hops;
+  if (store.hops[own_limit].contention == kNone) return;
+  const std::uint32_t contention = store.hops[own_limit].contention;
+  levels.part(own_limit);
+  levels.close(contention);
+}
+
+/// Frees the slot of a flow that has left.
+void FlowNetwork::State::finish(std::uint32_t slot) {
+  Flow& flow = store.flows[slot];
+  if (!store.routes[flow.route].lasting) drop_route(flow.route);
+  store.hops.release(flow.first_hop, flow.hops + 1);
+  flow.state = FlowState::free;
+  store.free_flows.push_back(slot);
+}
+
+void FlowNetwork::State::finish_due(std::int64_t at, std::vector<FinishedFlow>& done) {
+  advance_to(at);
+  finished_.clear();
+  const auto end = [this, at](std::uint32_t slot) {
+    const Flow& flow = store.flows[slot];
+    const auto size = static_cast<double>(flow.size);
+    const double solo_rate = bytes_per_s_of(flow.solo, flow.share);
+    finished_.emplace_back(flow.order,
+                           FinishedFlow{static_cast<FlowId>(slot), flow.tag,
+                                        to_ticks(size * kTicksPerSecondReal / solo_rate),
+                                        TimePoint(Duration(flow.started))});
+    if (statistics) store.routes[flow.route].bytes += size;
+    leave(at, slot);
+    finish(slot);
+    ++counters.flows_finished;
+  };
+  while (!completions.empty() && completions.top().key == at) {
+    const std::uint32_t item = completions.top().item;
+    completions.remove(item);
+    if (item % 2 == 0) {
+      end(item / 2);
+      continue;
+    }
+    const std::uint32_t group = item / 2;
+    while (!levels.group(group).members.empty() && levels.ends_by(group, at)) {
+      end(levels.group(group).members.front().flow);
     }
   }
-  hops.release(flow.first_hop, flow.hop_block);
-  flow.hops = 0;
-  free_flows.push_back(slot);
-  ++counters.flows_finished;
+  std::sort(finished_.begin(), finished_.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [order, flow] : finished_) done.push_back(flow);
+}
+
+double FlowNetwork::State::stop(std::int64_t at, std::uint32_t slot) {
+  advance_to(at);
+  RAILYARD_CHECK(slot < store.flows.size() && store.flows[slot].state != FlowState::free,
+                 "flow {} does not run", slot);
+  leave(at, slot);
+  const Flow& flow = store.flows[slot];
+  const double left = bytes_of(flow.due, flow.share);
+  if (statistics) {
+    store.routes[flow.route].bytes += std::max(0.0, static_cast<double>(flow.size) - left);
+  }
+  finish(slot);
+  return left;
+}
+
+void FlowNetwork::State::set_capacity(std::int64_t at, std::uint32_t link_at,
+                                      std::int64_t bytes_per_s) {
+  advance_to(at);
+  RAILYARD_CHECK(link_at < store.links.size(), "link {} of {}", link_at, store.links.size());
+  RAILYARD_CHECK(bytes_per_s >= 0, "link {} with the capacity {} B/s", link_at, bytes_per_s);
+  std::vector<std::uint32_t> affected;
+  const auto crosses = [this, link_at](const StoredRoute& route) {
+    for (std::uint32_t h = route.first; h < route.first + route.hops; ++h) {
+      if (store.route_hops[h].link == link_at) return true;
+    }
+    return false;
+  };
+  for (std::uint32_t slot = 0; slot < store.flows.size(); ++slot) {
+    const Flow& flow = store.flows[slot];
+    if (flow.state == FlowState::free || !crosses(store.routes[flow.route])) continue;
+    affected.push_back(slot);
+  }
+  for (const std::uint32_t slot : affected) leave(at, slot);
+  store.links[link_at].capacity_bytes_per_s = bytes_per_s;
+  for (StoredRoute& route : store.routes) {
+    if (route.hops > 0 && crosses(route)) derive(route);
+  }
+  for (const std::uint32_t slot : affected) enter(at, slot);
+}
+
+// ---- Rates
+
+Work FlowNetwork::State::remaining(std::int64_t at, const Flow& flow) const {
+  if (flow.state != FlowState::solo) return flow.due;
+  return std::max<Work>(0, flow.due - static_cast<Work>(flow.solo) * (at - flow.since));
+}
+
+void FlowNetwork::State::run_solo(std::int64_t at, std::uint32_t slot) {
+  Flow& flow = store.flows[slot];
+  flow.state = FlowState::solo;
+  flow.since = at;
+  completions.set(end_of(flow.due, flow.solo, at), item_of_flow(slot));
+}
+
+/// The link's flows do not fit any more: it takes part in rates until it is empty.
+void FlowNetwork::State::wake(std::int64_t at, std::uint32_t link_at) {
+  Link& link = store.links[link_at];
+  link.waking = false;
+  if (link.contention != kNone || !overloaded(link)) return;
+  link.contention = levels.open(link_at, load_of_capacity(link.capacity_bytes_per_s), at);
+  completions.resize(item_of_group(link.contention) + std::size_t{1});
+  for (std::uint32_t h = link.first_hop; h != kNone; h = store.hops[h].next) {
+    levels.join(h, link.contention);
+    const std::uint32_t slot = store.hops[h].flow;
+    Flow& flow = store.flows[slot];
+    if (flow.state != FlowState::solo) continue;
+    flow.due = remaining(at, flow);
+    completions.remove(item_of_flow(slot));
+    flow.state = FlowState::loose;
+    loose_.push_back(slot);
+  }
+}
+
+/// A flow that takes part; it gets a limit of its own where no link is as tight as the tightest of
+/// its route.
+void FlowNetwork::State::loosen(std::int64_t at, std::uint32_t slot) {
+  const Flow& flow = store.flows[slot];
+  bool limited = false;
+  for (std::uint32_t h = flow.first_hop; h < flow.first_hop + flow.hops; ++h) {
+    const Hop& hop = store.hops[h];
+    if (hop.contention == kNone) continue;
+    limited = limited || levels.group(hop.contention).capacity < load_of(flow.solo + 1, hop.weight);
+  }
+  const std::uint32_t own_limit = flow.first_hop + flow.hops;
+  if (!limited && store.hops[own_limit].contention == kNone) {
+    const std::uint32_t opened = levels.open(kNone, load_of(flow.solo, kWholeWeight), at);
+    completions.resize(item_of_group(opened) + std::size_t{1});
+    levels.join(own_limit, opened);
+  }
+  levels.loosen(slot);
 }
 
 void FlowNetwork::State::settle(std::int64_t at) {
   advance_to(at);
-  if (started.empty() && dirty_links.empty()) return;
-  ++settles;
-  problem.clear();
-  seed(at);
-  if (problem.flows.empty()) return;
-  std::size_t work = 0;
-  for (std::size_t before = 0; before < problem.flows.size();) {
-    before = problem.flows.size();
-    solve();
-    work += before;
-    visit_those_freed();
-    visit_those_above();
-    if (problem.flows.size() > before && 2 * work > running()) visit_component();
-  }
-  commit(at);
-}
-
-/// Puts into the problem the flows that the changes of this tick touch first: the new ones, those
-/// held by a link of a new one, and those held by a link that lost a flow.
-void FlowNetwork::State::seed(std::int64_t at) {
+  loose_.clear();
+  for (const std::uint32_t link : waking) wake(at, link);
+  waking.clear();
   for (const std::uint32_t slot : started) {
-    if (can_be_held(flows[slot])) {
-      visit_flow(slot);
+    Flow& flow = store.flows[slot];
+    if (flow.state != FlowState::fresh) continue;
+    bool takes_part = false;
+    for (std::uint32_t h = flow.first_hop; h < flow.first_hop + flow.hops && !takes_part; ++h) {
+      takes_part = store.hops[h].contention != kNone;
+    }
+    if (takes_part) {
+      flow.state = FlowState::loose;
+      loose_.push_back(slot);
     } else {
-      set_rate(at, slot, flows[slot].solo_bytes_per_s);
+      run_solo(at, slot);
     }
   }
   started.clear();
-  const std::size_t of_new_flows = problem.links.size();
-  for (std::size_t local = 0; local < of_new_flows; ++local) {
-    visit_bound_flows(problem.links[local]);
-  }
-  for (const std::uint32_t id : dirty_links) {
-    links[id].dirty = false;
-    for (const Visitor& visitor : links[id].flows) {
-      if (hops[visitor.hop].bound) visit_flow(visitor.flow);
+  for (const std::uint32_t slot : loose_) loosen(at, slot);
+  levels.solve(at);
+  pass_on(at);
+}
+
+/// Hands what the solver changed to completions and statistics.
+void FlowNetwork::State::pass_on(std::int64_t at) {
+  for (const std::uint32_t group : levels.regrouped()) {
+    const std::uint32_t item = item_of_group(group);
+    if (!levels.group(group).members.empty()) {
+      completions.set(levels.first_end(group), item);
+    } else if (completions.contains(item)) {
+      completions.remove(item);
     }
   }
-  dirty_links.clear();
-}
-
-bool FlowNetwork::State::can_be_held(const Flow& flow) const {
-  for (std::uint32_t hop = flow.first_hop; hop < flow.first_hop + flow.hops; ++hop) {
-    if (links[hops[hop].link].can_bind) return true;
+  for (const std::uint32_t touched : levels.touched()) {
+    const Contention& contention = levels[touched];
+    if (contention.link == kNone) continue;
+    Link& link = store.links[contention.link];
+    // Full to the rounding of the levels on it, and more was wanted.
+    const Load rounding = levels.group(touched).capacity >> 36;
+    set_binding(at, link, overloaded(link) && contention.free <= rounding);
   }
-  return false;
+  levels.clear_lists();
 }
 
-/// Adds all flows that have the link as a bottleneck. They do not change while the tick is settled.
-void FlowNetwork::State::visit_bound_flows(std::uint32_t id) {
-  Link& link = links[id];
-  if (link.bound_visited) return;
-  link.bound_visited = true;
-  if (link.bound == 0) return;
-  for (const Visitor& visitor : link.flows) {
-    if (hops[visitor.hop].bound) visit_flow(visitor.flow);
-  }
-}
-
-void FlowNetwork::State::visit_link(std::uint32_t id) {
-  Link& link = links[id];
-  link.visited = settles;
-  link.local = static_cast<std::uint32_t>(problem.links.size());
-  link.rates_in_problem = 0;
-  link.flows_in_problem = 0;
-  link.bound_visited = false;
-  problem.links.push_back(id);
-  if (link.summed) return;
-  link.summed = true;
-  link.rates = 0;
-  for (const Visitor& visitor : link.flows) {
-    link.rates += in_units(hops[visitor.hop].usage * flows[visitor.flow].rate_bytes_per_s);
+/// Keeps the time in which a link held somebody back.
+void FlowNetwork::State::set_binding(std::int64_t at, Link& link, bool binding) const {
+  if (link.binding == binding) return;
+  link.binding = binding;
+  if (binding) {
+    link.binding_since = at;
+  } else {
+    link.binding_time += at - link.binding_since;
   }
 }
 
-/// Adds a flow, and those of its links that can bind, to the problem.
-void FlowNetwork::State::visit_flow(std::uint32_t slot) {
-  Flow& flow = flows[slot];
-  if (flow.visited == settles) return;
-  flow.visited = settles;
-  for (std::uint32_t index = flow.first_hop; index < flow.first_hop + flow.hops; ++index) {
-    const Hop& hop = hops[index];
-    Link& link = links[hop.link];
-    if (!link.can_bind) continue;
-    if (link.visited != settles) visit_link(hop.link);
-    link.rates_in_problem += in_units(hop.usage * flow.rate_bytes_per_s);
-    ++link.flows_in_problem;
-    problem.link_of_use.push_back(link.local);
-    problem.usage.push_back(hop.usage);
-  }
-  problem.flows.push_back(slot);
-  problem.first_use.push_back(static_cast<std::uint32_t>(problem.link_of_use.size()));
-  problem.share.push_back(flow.share);
-  problem.cap.push_back(flow.solo_bytes_per_s);
-}
-
-/// Solves the problem as if all flows outside kept their rates.
-void FlowNetwork::State::solve() {
-  Problem& p = problem;
-  p.capacity.resize(p.links.size());
-  for (std::size_t local = 0; local < p.links.size(); ++local) {
-    const Link& link = links[p.links[local]];
-    const Int128 left = in_units(link.capacity_bytes_per_s) - link.rates + link.rates_in_problem;
-    p.capacity[local] = std::max(0.0, static_cast<double>(left) / kRateUnits);
-  }
-  p.rate.resize(p.flows.size());
-  p.level.resize(p.flows.size());
-  p.binding_link.resize(p.flows.size());
-  p.link_level.resize(p.links.size());
-  solve_max_min(MaxMinProblem{p.capacity, p.first_use, p.link_of_use, p.usage, p.share, p.cap},
-                workspace, MaxMinRates{p.rate, p.level, p.binding_link, p.link_level});
-  ++counters.solves;
-  counters.flows_touched += p.flows.size();
-  counters.links_touched += p.links.size();
-}
-
-bool FlowNetwork::State::differs(std::size_t local) const {
-  const double old = flows[problem.flows[local]].rate_bytes_per_s;
-  return std::abs(problem.rate[local] - old) > kSameRate * old;
-}
-
-/// A flow outside keeps its bottleneck only if nothing on that link has changed.
-void FlowNetwork::State::visit_those_freed() {
-  const std::size_t solved = problem.rate.size();
-  for (std::size_t local = 0; local < solved; ++local) {
-    if (!differs(local)) continue;
-    for (std::uint32_t use = problem.first_use[local]; use < problem.first_use[local + 1]; ++use) {
-      visit_bound_flows(problem.links[problem.link_of_use[use]]);
-    }
+Level FlowNetwork::State::level(const Flow& flow) const {
+  switch (flow.state) {
+    case FlowState::solo:
+      return flow.solo;
+    case FlowState::held:
+      return levels[store.owners[&flow - store.flows.data()]].level;
+    default:
+      return 0;
   }
 }
 
-/// A bottleneck holds back every flow that stands higher on it: those outside must come in.
-void FlowNetwork::State::visit_those_above() {
-  const std::size_t solved = problem.link_level.size();
-  for (std::size_t local = 0; local < solved; ++local) {
-    const double level = problem.link_level[local] * (1 + kSameRate);
-    const Link& link = links[problem.links[local]];
-    if (!(level < std::numeric_limits<double>::infinity())) continue;
-    if (link.flows_in_problem == link.flows.size()) continue;
-    for (const Visitor& visitor : link.flows) {
-      const Flow& flow = flows[visitor.flow];
-      if (flow.rate_bytes_per_s > level * flow.share) visit_flow(visitor.flow);
-    }
-  }
-}
+// ---- The face
 
-/// Adds all that is connected to the problem over links that can bind: nothing outside is left to
-/// be wrong about.
-void FlowNetwork::State::visit_component() {
-  for (std::size_t local = 0; local < problem.links.size(); ++local) {
-    for (const Visitor& visitor : links[problem.links[local]].flows) visit_flow(visitor.flow);
-  }
-}
-
-/// Passes the solution on to flows and links.
-void FlowNetwork::State::commit(std::int64_t at) {
-  const Problem& p = problem;
-  for (std::size_t local = 0; local < p.flows.size(); ++local) {
-    const std::uint32_t slot = p.flows[local];
-    const bool held = p.binding_link[local] != kOwnCap;
-    RAILYARD_CHECK(p.rate[local] > 0, "flow {} got the rate {} B/s", slot, p.rate[local]);
-    std::uint32_t use = p.first_use[local];
-    for (std::uint32_t index = flows[slot].first_hop;
-         index < flows[slot].first_hop + flows[slot].hops; ++index) {
-      Hop& hop = hops[index];
-      const bool in_problem = links[hop.link].can_bind;
-      set_bound(at, hop, in_problem && held && p.level[local] == p.link_level[p.link_of_use[use]]);
-      if (in_problem) ++use;
-    }
-    if (differs(local)) set_rate(at, slot, p.rate[local]);
-  }
-}
-
-/// Gives a flow another rate from now on. What remains is known from the last such change.
-void FlowNetwork::State::set_rate(std::int64_t at, std::uint32_t slot, double rate) {
-  Flow& flow = flows[slot];
-  if (at > flow.since) {
-    const double sent =
-        flow.rate_bytes_per_s * static_cast<double>(at - flow.since) / kTicksPerSecondReal;
-    flow.remaining_bytes = std::max(0.0, flow.remaining_bytes - sent);
-  }
-  for (std::uint32_t index = flow.first_hop; index < flow.first_hop + flow.hops; ++index) {
-    const Hop& hop = hops[index];
-    Link& link = links[hop.link];
-    if (!link.summed) continue;
-    link.rates += in_units(hop.usage * rate) - in_units(hop.usage * flow.rate_bytes_per_s);
-  }
-  flow.since = at;
-  flow.rate_bytes_per_s = rate;
-  const std::int64_t left = to_ticks(flow.remaining_bytes * kTicksPerSecondReal / rate).count();
-  RAILYARD_CHECK(left <= std::numeric_limits<std::int64_t>::max() - 1 - at,
-                 "a flow of {} bytes at {} B/s ends beyond the clock", flow.size, rate);
-  completions.set(CompletionHeap::Entry{at + left, flow.order, slot});
-}
-
-FlowNetwork::FlowNetwork(const topology::Topology& topology)
-    : FlowNetwork(capacities_of(topology)) {}
-FlowNetwork::FlowNetwork(std::span<const Bandwidth> capacities)
-    : state_(std::make_unique<State>(capacities)) {}
+FlowNetwork::FlowNetwork(const topology::Topology& topology, LinkStatistics statistics)
+    : FlowNetwork(capacities_of(topology), statistics) {}
+FlowNetwork::FlowNetwork(std::span<const Bandwidth> capacities, LinkStatistics statistics)
+    : state_(std::make_unique<State>(capacities, statistics)) {}
 FlowNetwork::~FlowNetwork() = default;
+
+RouteId FlowNetwork::add_route(std::span<const topology::LinkUse> links) {
+  return state_->add_route(links, true);
+}
 
 FlowId FlowNetwork::start(TimePoint now, const FlowSpec& spec) {
   return state_->start(now.time_since_epoch().count(), spec);
 }
 
 void FlowNetwork::finish_due(TimePoint now, std::vector<FinishedFlow>& done) {
-  const std::int64_t at = now.time_since_epoch().count();
-  state_->advance_to(at);
-  while (!state_->completions.empty() && state_->completions.top().tick == at) {
-    state_->finish(at, state_->completions.top().flow, done);
-  }
+  state_->finish_due(now.time_since_epoch().count(), done);
+}
+
+double FlowNetwork::stop(TimePoint now, FlowId flow) {
+  return state_->stop(now.time_since_epoch().count(), static_cast<std::uint32_t>(flow));
+}
+
+void FlowNetwork::set_capacity(TimePoint now, LinkId link, Bandwidth capacity) {
+  state_->set_capacity(now.time_since_epoch().count(), static_cast<std::uint32_t>(index(link)),
+                       capacity.bytes_per_s());
 }
 
 void FlowNetwork::settle(TimePoint now) {
@@ -535,17 +592,18 @@ void FlowNetwork::settle(TimePoint now) {
 }
 
 TimePoint FlowNetwork::next_completion() const {
-  RAILYARD_CHECK(state_->started.empty() && state_->dirty_links.empty(),
-                 "next_completion before settle at tick {}", state_->now);
+  RAILYARD_CHECK(state_->settled(), "next_completion before settle at tick {}", state_->now);
   if (state_->completions.empty()) return TimePoint::max();
-  return TimePoint(Duration(state_->completions.top().tick));
+  return TimePoint(Duration(state_->completions.top().key));
 }
 
-double FlowNetwork::rate_bytes_per_s(FlowId flow) const {
-  return state_->flows[index(flow)].rate_bytes_per_s;
+double FlowNetwork::rate_bytes_per_s(FlowId id) const {
+  const Flow& flow = state_->store.flows[index(id)];
+  return bytes_per_s_of(state_->level(flow), flow.share);
 }
-double FlowNetwork::solo_rate_bytes_per_s(FlowId flow) const {
-  return state_->flows[index(flow)].solo_bytes_per_s;
+double FlowNetwork::solo_rate_bytes_per_s(FlowId id) const {
+  const Flow& flow = state_->store.flows[index(id)];
+  return bytes_per_s_of(flow.solo, flow.share);
 }
 
 std::size_t FlowNetwork::running() const {
@@ -553,26 +611,45 @@ std::size_t FlowNetwork::running() const {
 }
 
 std::vector<LinkUsage> FlowNetwork::link_usage(TimePoint now) const {
+  RAILYARD_CHECK(state_->statistics, "this network keeps no link statistics");
   const std::int64_t at = now.time_since_epoch().count();
-  std::vector<LinkUsage> result(state_->usage.size());
-  for (std::size_t link = 0; link < result.size(); ++link) {
-    const Usage& totals = state_->usage[link];
-    const bool busy = !state_->links[link].flows.empty();
-    const bool binds = state_->links[link].bound > 0;
-    result[link].bytes = totals.bytes;
-    result[link].busy = Duration(totals.busy + (busy ? at - totals.busy_since : 0));
-    result[link].binding = Duration(totals.binding + (binds ? at - totals.binding_since : 0));
+  const FlowStore& store = state_->store;
+  std::vector<LinkUsage> result(store.links.size());
+  for (std::size_t at_link = 0; at_link < result.size(); ++at_link) {
+    const Link& link = store.links[at_link];
+    result[at_link].bytes = state_->link_bytes[at_link];
+    result[at_link].busy = Duration(link.busy + (link.flows > 0 ? at - link.busy_since : 0));
+    result[at_link].binding =
+        Duration(link.binding_time + (link.binding ? at - link.binding_since : 0));
+  }
+  for (const StoredRoute& route : store.routes) {
+    if (route.bytes <= 0) continue;
+    for (std::uint32_t h = route.first; h < route.first + route.hops; ++h) {
+      result[store.route_hops[h].link].bytes += store.route_hops[h].usage * route.bytes;
+    }
   }
   return result;
 }
 
 void FlowNetwork::reset_usage(TimePoint now) {
   const std::int64_t at = now.time_since_epoch().count();
-  for (Usage& totals : state_->usage) totals = Usage{0, 0, at, 0, at};
+  for (Link& link : state_->store.links) {
+    link.busy = 0;
+    link.busy_since = at;
+    link.binding_time = 0;
+    link.binding_since = at;
+  }
+  std::fill(state_->link_bytes.begin(), state_->link_bytes.end(), 0.0);
+  for (StoredRoute& route : state_->store.routes) route.bytes = 0;
 }
 
-const NetworkCounters& FlowNetwork::counters() const {
-  return state_->counters;
+NetworkCounters FlowNetwork::counters() const {
+  NetworkCounters counters = state_->counters;
+  const LevelSolver::Counters& solver = state_->levels.counters();
+  counters.solves = solver.solves;
+  counters.flows_touched = solver.moved;
+  counters.links_touched = solver.visits;
+  return counters;
 }
 
 }  // namespace railyard::network

@@ -26,7 +26,9 @@ std::uint64_t tag_of(std::uint32_t job, std::uint32_t task, std::uint32_t step_p
 
 Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
                const topology::Topology& topology, bool all_links, Interrupt* interrupt)
-    : routes_(jobs, topology, !all_links), interrupt_(interrupt), network_(topology) {
+    : routes_(jobs, topology, !all_links),
+      interrupt_(interrupt),
+      network_(topology, all_links ? network::LinkStatistics::on : network::LinkStatistics::off) {
   RAILYARD_CHECK(jobs.size() <= kJobsMax, "{} jobs share links; at most {} can", jobs.size(),
                  kJobsMax);
   for (const auto& program : jobs) {
@@ -42,6 +44,7 @@ Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
     job.log.blocker.resize(tasks);
     job.flows_left.resize(tasks);
     job.steps_of.resize(tasks);
+    job.routes.resize(program->routes.size(), network::kUnregistered);
     jobs_.push_back(std::move(job));
   }
 }
@@ -201,9 +204,15 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
   job.flows_left[task] = activity.flow_count;
   for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
     const BoundFlow& flow = program.flows[activity.first_flow + f];
-    network_.start(
-        now_, network::FlowSpec{flow.size, routes_.links(j, flow.route), 1.0, tag_of(j, task, 0)});
+    start_flow(j, flow, tag_of(j, task, 0));
   }
+}
+
+/// The network knows a route from its first flow on.
+void Engine::start_flow(std::uint32_t j, const BoundFlow& flow, std::uint64_t tag) {
+  network::RouteId& route = jobs_[j].routes[flow.route];
+  if (route == network::kUnregistered) route = network_.add_route(routes_.links(j, flow.route));
+  network_.start(now_, network::FlowSpec{flow.size, {}, 1.0, tag, route});
 }
 
 /// Tasks of fixed length in a row on one stream: one event at the end of the last.
@@ -277,9 +286,7 @@ void Engine::start_stepped(std::uint32_t j, std::uint32_t task, const Activity& 
 
 void Engine::start_step(std::uint32_t j, std::uint32_t task, const SteppedCollective& form,
                         std::uint32_t step) {
-  const BoundFlow& flow = form.steps[step].flow;
-  network_.start(now_, network::FlowSpec{flow.size, routes_.links(j, flow.route), 1.0,
-                                         tag_of(j, task, step + 1)});
+  start_flow(j, form.steps[step].flow, tag_of(j, task, step + 1));
 }
 
 void Engine::step_enabled(std::uint32_t j, std::uint32_t task, std::uint32_t step) {

@@ -41,6 +41,7 @@ struct JobRun {
   struct Stepping {
     std::vector<std::uint32_t> waiting;  ///< per step: arrivals, + 1 unless first on its channel
   };
+  std::vector<network::RouteId> routes;  ///< by route of the program, as the network knows them
   std::vector<Stepping> stepping;
   std::vector<std::uint32_t> free_stepping;
   std::uint32_t tasks_left = 0;
@@ -105,6 +106,7 @@ class Engine {
   void begin_iteration(std::uint32_t j);
   void drain();
   void start(std::uint32_t j, std::uint32_t task);
+  void start_flow(std::uint32_t j, const BoundFlow& flow, std::uint64_t tag);
   void start_chain(std::uint32_t j, std::uint32_t task);
   void start_stepped(std::uint32_t j, std::uint32_t task, const Activity& activity);
   void start_step(std::uint32_t j, std::uint32_t task, const SteppedCollective& form,

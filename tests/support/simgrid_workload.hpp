@@ -16,6 +16,7 @@
 
 #include "railyard/core/time.hpp"
 #include "railyard/core/units.hpp"
+#include "railyard/network/dominated_links.hpp"
 #include "railyard/network/flow_network.hpp"
 
 namespace railyard::test {
@@ -52,7 +53,7 @@ inline std::vector<std::vector<std::string>> read_gzipped_csv(const std::filesys
 struct SimgridFlow {
   Bytes size;
   TimePoint start;
-  std::vector<topology::LinkUse>* route = nullptr;
+  std::uint32_t route = 0;                ///< of the workload's routes
   std::uint32_t waits_for = 0;            ///< flows before it
   std::vector<std::uint32_t> dependants;  ///< flows that wait for it
   double expected_end_s = 0;
@@ -60,7 +61,8 @@ struct SimgridFlow {
 
 struct SimgridWorkload {
   std::vector<Bandwidth> capacities;
-  std::map<std::pair<std::string, std::string>, std::vector<topology::LinkUse>> routes;
+  std::vector<std::vector<topology::LinkUse>> routes;
+  std::vector<std::pair<std::string, std::string>> ends;  ///< of each route: source, destination
   std::vector<SimgridFlow> flows;
 };
 
@@ -69,8 +71,11 @@ inline SimgridWorkload read_simgrid_workload(const std::filesystem::path& folder
   for (const auto& row : read_gzipped_csv(folder / "links.csv.gz")) {
     workload.capacities.emplace_back(std::stoll(row.at(1)));
   }
+  std::map<std::pair<std::string, std::string>, std::uint32_t> route_of;
   for (const auto& row : read_gzipped_csv(folder / "routes.csv.gz")) {
-    std::vector<topology::LinkUse>& route = workload.routes[{row.at(0), row.at(1)}];
+    workload.ends.emplace_back(row.at(0), row.at(1));
+    route_of[workload.ends.back()] = static_cast<std::uint32_t>(workload.routes.size());
+    std::vector<topology::LinkUse>& route = workload.routes.emplace_back();
     const char* at = row.at(2).c_str();
     char* end = nullptr;
     for (unsigned long link = std::strtoul(at, &end, 10); end != at;
@@ -86,7 +91,7 @@ inline SimgridWorkload read_simgrid_workload(const std::filesystem::path& folder
     SimgridFlow& flow = workload.flows.at(id);
     flow.size = Bytes(std::stoll(row.at(3)));
     flow.start = TimePoint(from_seconds(std::stod(row.at(4))));
-    flow.route = &workload.routes.at({row.at(1), row.at(2)});
+    flow.route = route_of.at({row.at(1), row.at(2)});
     const char* at = row.at(5).c_str();
     while (*at != '\0') {
       char* end = nullptr;
@@ -105,6 +110,14 @@ inline SimgridWorkload read_simgrid_workload(const std::filesystem::path& folder
 /// have finished.
 inline std::vector<TimePoint> run_workload(const SimgridWorkload& workload,
                                            network::FlowNetwork& network) {
+  std::vector<network::RouteId> routes;
+  routes.reserve(workload.routes.size());
+  const std::vector<bool> dominated =
+      network::dominated_links(workload.routes, workload.capacities);
+  for (auto route : workload.routes) {
+    std::erase_if(route, [&](const auto& use) { return dominated[index(use.link)]; });
+    routes.push_back(network.add_route(route));
+  }
   std::vector<TimePoint> ends(workload.flows.size());
   std::vector<std::uint32_t> waits(workload.flows.size());
   std::vector<std::pair<TimePoint, std::uint32_t>> timed;  // a min-heap
@@ -133,8 +146,9 @@ inline std::vector<TimePoint> run_workload(const SimgridWorkload& workload,
       const std::uint32_t flow = timed.front().second;
       std::pop_heap(timed.begin(), timed.end(), later);
       timed.pop_back();
-      network.start(now, network::FlowSpec{workload.flows[flow].size, *workload.flows[flow].route,
-                                           1.0, flow});
+      network.start(
+          now, network::FlowSpec{
+                   workload.flows[flow].size, {}, 1.0, flow, routes[workload.flows[flow].route]});
     }
     network.settle(now);
   }

@@ -160,7 +160,7 @@ Measurement recorded(const std::string& folder) {
   const auto workload = railyard::test::read_simgrid_workload(folder);
   Measurement result;
   railyard::benchmark::measure({}, [&] {
-    FlowNetwork network(workload.capacities);
+    FlowNetwork network(workload.capacities, railyard::network::LinkStatistics::off);
     Digest digest;
     for (const TimePoint end : railyard::test::run_workload(workload, network)) digest.add(end);
     return network_measurement("recorded workload", network, digest);

@@ -5,25 +5,20 @@
 // start until its last byte has left (the receiver has it a path latency later: that is the
 // caller's business). The caller drives time:
 //
-//   network.start(now, spec);  network.finish_due(now, done);   // any number of changes inside one
-//   tick network.settle(now);                                        // then one solve TimePoint
-//   next = network.next_completion();                 // never before now
+//   network.start(now, spec);             // any number of changes inside one tick
+//   network.finish_due(now, done);
+//   network.settle(now);                  // then one solve
+//   next = network.next_completion();     // never before now
 //
-// Exactness. A link whose flows cannot fill it together (the sum of their solo rates fits) cannot
-// bind and does not enter solves; the sum is kept in integers, so that this never depends on
-// history. A flow none of whose links can bind runs at exactly its solo rate. For the others a tick
-// is settled from the certificate of max_min.hpp: solve the flows that the changes touch first, as
-// if all others kept their rates; take in (a) all flows with a bottleneck on which a rate has
-// changed, and (b) all flows that stand higher on a bottleneck found; solve again until nobody
-// comes in. Then every flow has a bottleneck, and rates with that property are unique
-// (docs/adr/0010).
+// Exactness. Rates, what links carry and what flows have left are integers (src/network/
+// fixed_point.hpp): sums do not depend on the order of flows or links, and nothing drifts. A link
+// whose flows cannot fill it together (the sum of their solo rates fits) takes no part in rates; a
+// flow none of whose links takes part runs at exactly its solo rate. Of the others a change is
+// propagated from link to link as far as it changes rates (docs/adr/0013). Permuting simultaneous
+// starts moves no completion.
 //
-// The sets (a) and (b) and all sums of rates (integers) do not depend on the order of flows or
-// links: permuting simultaneous starts moves no completion. Rates that a solve would move by less
-// than 1e-12 relative stay, because that is the rounding of another order of levels.
-//
-// Link bytes are credited at completion from integer sizes. `remaining` is kept at the true last
-// change of the rate and the completion tick derived from it.
+// A link without capacity is down: the flows on it stall, use nothing elsewhere, and go on when it
+// is back.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +34,19 @@
 
 namespace railyard::network {
 
+/// A route stored with add_route. Valid for the life of the network.
+enum class RouteId : std::uint32_t {};
+inline constexpr RouteId kUnregistered = static_cast<RouteId>(UINT32_MAX);
+
 enum class FlowId : std::uint32_t {};  ///< slot of a running flow; reused after it has finished
 
 struct FlowSpec {
   Bytes size;                                ///< > 0
-  std::span<const topology::LinkUse> route;  ///< at least one link; copied
+  std::span<const topology::LinkUse> route;  ///< at least one link, copied; or empty
   double share = 1.0;                        ///< weight among others, > 0
   std::uint64_t tag = 0;                     ///< handed back on completion
+  RouteId registered = kUnregistered;        ///< instead of `route`, without a copy
+  Bandwidth cap{};                           ///< the flow is never faster; zero: no cap
 };
 
 struct FinishedFlow {
@@ -65,27 +66,38 @@ struct LinkUsage {
 struct NetworkCounters {
   std::uint64_t flows_started = 0;
   std::uint64_t flows_finished = 0;
-  std::uint64_t solves = 0;         ///< calls of the solver
-  std::uint64_t flows_touched = 0;  ///< flows in solved problems, summed
-  std::uint64_t links_touched = 0;  ///< links in solved problems, summed
+  std::uint64_t solves = 0;         ///< ticks in which rates were solved
+  std::uint64_t flows_touched = 0;  ///< flows that another link holds than before, summed
+  std::uint64_t links_touched = 0;  ///< visits of links in solves, summed
 };
+
+/// Whether per-link totals are kept; without them flows cost less.
+enum class LinkStatistics : std::uint8_t { off, on };
 
 class FlowNetwork {
  public:
   /// Capacities of the topology's links.
-  explicit FlowNetwork(const topology::Topology& topology);
+  explicit FlowNetwork(const topology::Topology& topology,
+                       LinkStatistics statistics = LinkStatistics::on);
   /// Link i has capacities[i] > 0.
-  explicit FlowNetwork(std::span<const Bandwidth> capacities);
+  explicit FlowNetwork(std::span<const Bandwidth> capacities,
+                       LinkStatistics statistics = LinkStatistics::on);
   ~FlowNetwork();
   FlowNetwork(const FlowNetwork&) = delete;
   FlowNetwork& operator=(const FlowNetwork&) = delete;
 
-  /// The flow takes part in rates from the next settle on. Usages of a link that occurs twice in
-  /// the route add up.
+  /// Stores a route that many flows will take. Usages of a link that occurs twice add up.
+  RouteId add_route(std::span<const topology::LinkUse> links);
+  /// The flow takes part in rates from the next settle on.
   FlowId start(TimePoint now, const FlowSpec& spec);
   /// Removes flows whose completion tick is `now` and appends them in order of their start.
   /// Checked: none lies before.
   void finish_due(TimePoint now, std::vector<FinishedFlow>& done);
+  /// Takes a running flow out; the bytes it had left. Settle afterwards.
+  double stop(TimePoint now, FlowId flow);
+  /// Another capacity from now on; zero: the link is down. Costs a pass over flows and routes.
+  /// Settle afterwards.
+  void set_capacity(TimePoint now, LinkId link, Bandwidth capacity);
   /// Solves what has changed in this tick. Idempotent.
   void settle(TimePoint now);
   /// TimePoint::max() when no flow runs. Valid after settle. May equal the tick of that settle: a
@@ -97,10 +109,10 @@ class FlowNetwork {
   [[nodiscard]] double solo_rate_bytes_per_s(FlowId flow) const;
   [[nodiscard]] std::size_t running() const;
 
-  /// Per-link totals; busy and binding times are closed at `now`.
+  /// Per-link totals (LinkStatistics::on); busy and binding times are closed at `now`.
   [[nodiscard]] std::vector<LinkUsage> link_usage(TimePoint now) const;
   void reset_usage(TimePoint now);
-  [[nodiscard]] const NetworkCounters& counters() const;
+  [[nodiscard]] NetworkCounters counters() const;
 
  private:
   struct State;

@@ -1,8 +1,8 @@
-// An indexed 4-ary min-heap of completions in the total order (tick, start order). Private to the
+// An indexed 4-ary min-heap: one entry an item, in the total order (key, item). Private to the
 // network.
 //
-// Each running flow with a rate has one entry; its place in the heap is kept in `position`, so that
-// a changed rate moves the entry instead of leaving a stale one behind.
+// The place of every item is kept, so that a changed key moves its entry instead of leaving a stale
+// one behind.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,31 @@
 
 namespace railyard::network {
 
-class CompletionHeap {
+class IndexedHeap {
  public:
   struct Entry {
-    std::int64_t tick;
-    std::uint64_t order;
-    std::uint32_t flow;
+    std::int64_t key;
+    std::uint32_t item;
   };
 
   static constexpr std::uint32_t kAbsent = UINT32_MAX;
 
   [[nodiscard]] bool empty() const { return entries_.empty(); }
   [[nodiscard]] const Entry& top() const { return entries_.front(); }
+  [[nodiscard]] bool contains(std::uint32_t item) const { return places_[item] != kAbsent; }
 
-  /// Makes room for flow slots 0 … slots − 1.
-  void resize(std::size_t slots) { position_.resize(slots, kAbsent); }
+  /// Of an item that is contained.
+  [[nodiscard]] std::int64_t key(std::uint32_t item) const { return entries_[places_[item]].key; }
 
-  /// Inserts the flow or moves it to its new key.
-  void set(const Entry& entry) {
-    std::uint32_t place = position_[entry.flow];
+  /// Makes room for items 0 … items − 1.
+  void resize(std::size_t items) {
+    if (items > places_.size()) places_.resize(items, kAbsent);
+  }
+
+  /// Inserts the item or moves it to its new key.
+  void set(std::int64_t key, std::uint32_t item) {
+    const Entry entry{key, item};
+    std::uint32_t place = places_[item];
     if (place == kAbsent) {
       place = static_cast<std::uint32_t>(entries_.size());
       entries_.push_back(entry);
@@ -41,12 +47,12 @@ class CompletionHeap {
     }
   }
 
-  void remove(std::uint32_t flow) {
-    const std::uint32_t place = position_[flow];
-    position_[flow] = kAbsent;
+  void remove(std::uint32_t item) {
+    const std::uint32_t place = places_[item];
+    places_[item] = kAbsent;
     const Entry last = entries_.back();
     entries_.pop_back();
-    if (last.flow == flow) return;
+    if (last.item == item) return;
     if (place > 0 && before(last, entries_[(place - 1) / kChildren])) {
       sift_up(place, last);
     } else {
@@ -58,12 +64,12 @@ class CompletionHeap {
   static constexpr std::uint32_t kChildren = 4;
 
   static bool before(const Entry& a, const Entry& b) {
-    return a.tick != b.tick ? a.tick < b.tick : a.order < b.order;
+    return a.key != b.key ? a.key < b.key : a.item < b.item;
   }
 
   void place_at(std::uint32_t place, const Entry& entry) {
     entries_[place] = entry;
-    position_[entry.flow] = place;
+    places_[entry.item] = place;
   }
 
   void sift_up(std::uint32_t place, const Entry& entry) {
@@ -94,7 +100,7 @@ class CompletionHeap {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> position_;  ///< per flow slot
+  std::vector<std::uint32_t> places_;  ///< by item
 };
 
 }  // namespace railyard::network
