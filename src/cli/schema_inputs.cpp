@@ -71,9 +71,9 @@ std::string link(Members more = {}) {
 std::map<std::string_view, std::string> topology_members() {
   std::vector<std::string_view> gpus;
   for (const workload::GpuSpec& gpu : workload::gpu_catalog()) gpus.push_back(gpu.name);
-  const std::string graph_node =
-      object({{"name", text()}, {"kind", text()}, {"host", text()}, {"minipod", text()}},
-             {"name", "kind"});
+  const std::string graph_node = object(
+      {{"name", text()}, {"kind", text()}, {"host", text()}, {"minipod", text()}, {"nic", text()}},
+      {"name", "kind"});
   const std::string graph_link = link({{"from", text()},
                                        {"to", text()},
                                        {"count", integer(1)},

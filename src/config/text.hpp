@@ -9,8 +9,6 @@
 
 namespace railyard::config {
 
-/// JSON string literal of `text`.
-[[nodiscard]] std::string json_string(std::string_view text);
 /// As json_string, but long texts are cut: messages stay one line.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 /// `the number 5`, `the string "abc"`, `an object`: what a message found instead.

@@ -129,11 +129,32 @@ class Paths final : public ShortestHopPaths {
     const auto& [distances, through_nics] = searches_[index(destination)];
     const std::uint32_t first = view_.first_out[index(at)];
     const auto links = view_.out_links(at);
+    const std::uint16_t inside = nearest_inside(at, destination);
     for (std::uint32_t i = 0; i < links.size(); ++i) {
       const std::uint16_t there = distances[index(links[i].to)];
-      if (there == kFar || there + 1 != distances[index(at)]) continue;
+      if (inside != kFar ? there != inside || !same_host(links[i].to, node(destination))
+                         : there == kFar || there + 1 != distances[index(at)])
+        continue;
       if (usable(at, links[i].to, node(destination), through_nics)) out.push_back(first + i);
     }
+  }
+
+  [[nodiscard]] bool same_host(NodeId a, NodeId b) const {
+    return host_of_node_[index(a)] == host_of_node_[index(b)];
+  }
+
+  /// GPUs of one host stay inside it where they can, even when a switch outside is as near: the
+  /// least distance of what follows `at` inside the host, or kFar.
+  [[nodiscard]] std::uint16_t nearest_inside(NodeId at, GpuId destination) const {
+    if (view_.kinds[index(at)] != NodeKind::gpu || !same_host(at, node(destination))) return kFar;
+    const auto& [distances, through_nics] = searches_[index(destination)];
+    std::uint16_t out = kFar;
+    for (const Link& link : view_.out_links(at)) {
+      const bool stays = same_host(link.to, node(destination)) &&
+                         usable(at, link.to, node(destination), through_nics);
+      if (stays) out = std::min(out, distances[index(link.to)]);
+    }
+    return out;
   }
 
   /// Carries a value over all equal paths, one hop at a time; nodes of a hop in order of their

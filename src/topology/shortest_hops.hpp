@@ -2,7 +2,8 @@
 //
 // A link may be used towards a destination unless it enters a GPU other than the destination, or
 // enters a host other than the destination's from outside that host: hosts end traffic, they do not
-// pass it on. GPUs of one host do not talk through a NIC they share, unless there is no other way.
+// pass it on. GPUs of one host stay inside it where they can, and do not talk through a NIC they
+// share, unless there is no other way.
 // All distances are searched when the finder is made (checking that every pair is connected needs
 // them anyway), so it is constant afterwards and may be shared between threads.
 #pragma once

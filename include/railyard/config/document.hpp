@@ -130,6 +130,9 @@ class Document {
 /// an empty Node. Throws IoError for unreadable files.
 [[nodiscard]] Node resolve(const Node& node, Errors& errors);
 
+/// JSON string literal of `text`.
+[[nodiscard]] std::string json_string(std::string_view text);
+
 /// The candidate nearest to `word` by edit distance (swaps of neighbours count one, capitals
 /// nothing), or empty if none is near (distance > max(2, size/3), or no letter in common). The
 /// first of equals.

@@ -3,6 +3,7 @@
 #include "railyard/topology/fabric_reader.hpp"
 #include "topology/readers/discovered_fabric.hpp"
 #include "topology/readers/foreign_file.hpp"
+#include "topology/readers/graph_readers.hpp"
 #include "topology/readers/htsim.hpp"
 #include "topology/readers/readers.hpp"
 
@@ -28,18 +29,66 @@ Topology read_htsim_file(const FabricFile& file, config::Reader& options) {
 
 const std::vector<ReaderEntry>& entries() {
   static const std::vector<ReaderEntry> table = {
+      {"astra_sim",
+       "ASTRA-sim's analytical network file: rings, full connections, switches",
+       {},
+       &is_astra_sim,
+       {"gpu"},
+       &read_astra_sim},
+      {"graphml",
+       "GraphML with kinds of nodes and speeds of edges",
+       {".graphml"},
+       &is_graphml,
+       {"gpu"},
+       &read_graphml},
       {"htsim",
        "a fat-tree as htsim's .topo files describe it",
        {".topo"},
        &is_htsim,
        {"gpu"},
        &read_htsim_file},
+      {"hypernode",
+       "HyperNodes of Volcano: nodes by switch, with links of your choice",
+       {},
+       &is_hypernode,
+       discovered_keys(),
+       &read_hypernode},
       {"ibnetdiscover",
        "an InfiniBand fabric as `ibnetdiscover` prints it",
        {".ibnetdiscover"},
        &is_ibnetdiscover,
        discovered_keys(),
        &read_ibnetdiscover},
+      {"kueue",
+       "a Topology of Kueue and the labels of nodes, with links of your choice",
+       {},
+       &is_kueue,
+       discovered_keys(),
+       &read_kueue},
+      {"link_list",
+       "a CSV of cables: from, to, bandwidth, latency",
+       {},
+       &is_link_list,
+       {"gpu", "host_names", "rows"},
+       &read_link_list},
+      {"nccl_xml",
+       "the inside of one host as NCCL writes it (NCCL_TOPO_DUMP_FILE)",
+       {},
+       &is_nccl_xml,
+       {"gpu", "host"},
+       &read_nccl_xml},
+      {"nvidia_smi",
+       "the inside of one host as `nvidia-smi topo -m` prints it, with speeds of your choice",
+       {},
+       &is_nvidia_smi,
+       {"gpu", "host", "nvlink", "nvswitch", "pcie", "cpu_link", "nic"},
+       &read_nvidia_smi},
+      {"simai",
+       "SimAI's topology file: GPUs, NVSwitches, switches and cables by number",
+       {},
+       &is_simai,
+       {"gpu"},
+       &read_simai},
   };
   return table;
 }
