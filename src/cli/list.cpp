@@ -18,6 +18,7 @@
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
+#include "railyard/topology/writer.hpp"
 #include "railyard/workload/transformer.hpp"
 
 namespace railyard::cli {
@@ -96,6 +97,13 @@ Entries readers() {
                                         : fmt::format("*{}", fmt::join(reader.endings, ", *"))) +
              report::wrapped("keys: ", fmt::format("{}", fmt::join(reader.keys, ", ")))});
   }
+  return out;
+}
+Entries writers() {
+  Entries out;
+  for (const auto& writer : topology::writer_catalog())
+    out.push_back({std::string(writer.name), std::string(writer.summary),
+                   fmt::format("railyard topology convert FILE --to {}\n", writer.name)});
   return out;
 }
 Entries routings() {
@@ -178,10 +186,11 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 11> kFamilies{{
+constexpr std::array<Family, 12> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
+    {"writers", "files for other programs, `railyard topology convert`", writers},
     {"routings", "path choice, \"routing\" of a scenario's network", routings},
     {"networks", "how much of the network is modelled, --network of flows", networks},
     {"transports", "what packets add to the fluid, --transport of flows", transports},

@@ -11,7 +11,7 @@ constexpr std::array<Verb, 10> kVerbs{{
     {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
     {"compare", "two or more results side by side, the first is the baseline", compare},
     {"check", "re-runs recorded scenarios and says what moved", check},
-    {"topology", "shows or validates a description of a fabric", topology},
+    {"topology", "shows, checks and converts a fabric; its bandwidths and bottlenecks", topology},
     {"flows", "runs a list of flows over a fabric or over given links: the network by itself",
      flows},
     {"trace", "records an iteration, replays it, says what a recording holds", trace},

@@ -318,9 +318,9 @@ class Others(Case):
 
     def test_lists_of_every_family(self):
         families = [line.split()[0] for line in self.good("list").stdout.splitlines()]
-        self.assertEqual(families, ["topologies", "routings", "collectives", "placements",
-                                    "queues", "gpus", "models",
-                                    "metrics"])
+        self.assertEqual(families, ["topologies", "readers", "writers", "routings", "networks",
+                                    "transports", "collectives", "placements", "queues", "gpus",
+                                    "models", "metrics"])
         for family in families:
             first = self.good("list", family).stdout.split()[0]
             self.assertIn(first, self.good("list", family, first).stdout)
@@ -330,6 +330,75 @@ class Others(Case):
         text = self.good("topology", "show", "topologies/clos_minipod_2048.json").stdout
         self.assertIn("2048 GPUs (A100-80) in 256 hosts", text)
         self.assertRegex(text, r"minipod-7 +22 +4\.22")
+
+    def test_topology_bandwidth_by_level(self):
+        """256 hosts of 8 GPUs; no level is faster than the one below it."""
+        clos = "topologies/clos_minipod_2048.json"
+        said = json.loads(self.good("topology", "bandwidth", clos, "--format", "json").stdout)
+        levels = {level["level"]: level for level in said["levels"]}
+        self.assertEqual(list(levels), ["nvlink", "leaf", "minipod", "core"])
+        rates = [level["all_bytes_per_s_mean"] for level in said["levels"]]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        self.assertEqual(said["groups"][0], {"by": "host", "groups": 256, "gpus_min": 8,
+                                             "gpus_max": 8})
+        text = self.good("topology", "bandwidth", clos).stdout
+        self.assertIn("bisection between minipods", text)
+
+    def test_topology_bandwidth_warns_where_levels_hardly_differ(self):
+        """A full fat-tree: spray gives every pair its NIC on all levels."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "flat.json"
+            file.write_text(json.dumps({
+                "builder": "fat_tree", "gpu": "H100", "gpus_per_host": 1, "k": 4,
+                "pcie": {"bandwidth": "60GB/s"}, "nic": {"bandwidth": "100Gbps"},
+                "switch_link": {"bandwidth": "100Gbps"}}), encoding="utf-8")
+            said = json.loads(self.good("topology", "bandwidth", str(file), "--format",
+                                        "json").stdout)
+            self.assertEqual(len(said["warnings"]), 1)
+            self.assertIn("less than 30 %", said["warnings"][0])
+
+    def test_topology_bottlenecks(self):
+        """An incast ends at one GPU: the hottest links lead to it, all senders share one NIC."""
+        clos = "topologies/clos_minipod_2048.json"
+        said = json.loads(self.good("topology", "bottlenecks", clos, "--pattern", "incast",
+                                    "--target", "9", "--top", "2", "--format", "json").stdout)
+        self.assertEqual(said["flows"], 2047)
+        self.assertEqual(len(said["links"]), 2)
+        self.assertIn("host-1/", said["links"][0]["link"])
+        self.assertGreater(said["links"][0]["load"], 1000)
+        self.refused(2, "take a shift or a permutation", "topology", "bottlenecks", clos,
+                     "--pattern", "all_to_all")
+        self.refused(2, "--shift is of the pattern shift", "topology", "bottlenecks", clos,
+                     "--shift", "8")
+        self.refused(2, 'did you mean "ring"', "topology", "bottlenecks", clos, "--pattern",
+                     "rings")
+
+    def test_topology_convert_and_back(self):
+        """What is written can be shown: the same hosts and as many links."""
+        with tempfile.TemporaryDirectory() as folder:
+            small = pathlib.Path(folder) / "small.json"
+            small.write_text(json.dumps({
+                "builder": "rail_optimized", "gpu": "H100", "gpus_per_host": 2,
+                "nvlink": {"bandwidth": "300GB/s"}, "pcie": {"bandwidth": "60GB/s"},
+                "nic": {"bandwidth": "100Gbps", "per_host": 2}, "hosts_per_minipod": [4, 4],
+                "spines": 2, "switch_link": {"bandwidth": "100Gbps"}}), encoding="utf-8")
+            before = json.loads(self.good("topology", "show", str(small), "--format",
+                                          "json").stdout)
+            for form, file in (("json", "x.json"), ("graphml", "x.graphml"), ("simai", "x.simai")):
+                out = pathlib.Path(folder) / file
+                self.good("topology", "convert", str(small), "--to", form, "-o", str(out))
+                self.good("topology", "validate", str(out))
+                after = json.loads(self.good("topology", "show", str(out), "--format",
+                                             "json").stdout)
+                self.assertEqual(after["hosts"], before["hosts"])
+                self.assertEqual(after["gpus"], before["gpus"])
+                if form != "simai":  # which knows no NICs
+                    self.assertEqual(after["links"], before["links"])
+                    self.assertEqual(after["tiers"], before["tiers"])
+            self.refused(2, "htsim cannot say this fabric", "topology", "convert", str(small),
+                         "--to", "htsim")
+            self.refused(2, 'did you mean "simai"', "topology", "convert", str(small), "--to",
+                         "simay")
 
 
 if __name__ == "__main__":
