@@ -235,7 +235,7 @@ int topology(const Arguments& arguments) {
   line.format_option();
   line.repeated("set", "/POINTER=VALUE",
                 "changes the description; of another program's file, adds what it does not say");
-  line.option("to", "FORMAT", "convert: json, graphml, graphviz, simai, htsim or slurm");
+  line.option("to", "FORMAT", "convert: json, graphml, graphviz, simai, htsim, slurm or host");
   line.option("output,o", "FILE", "convert: write here instead of stdout");
   line.option("routing", "NAME",
               "bandwidth, bottlenecks: a name, or JSON with parameters (default: spray)");

@@ -15,6 +15,7 @@ namespace railyard::topology {
 [[nodiscard]] std::string write_graph_json(const Topology& topology);
 [[nodiscard]] std::string write_graphml(const Topology& topology);
 [[nodiscard]] std::string write_graphviz(const Topology& topology);
+[[nodiscard]] std::string write_host(const Topology& topology);
 [[nodiscard]] std::string write_htsim(const Topology& topology);
 [[nodiscard]] std::string write_simai(const Topology& topology);
 [[nodiscard]] std::string write_slurm(const Topology& topology);

@@ -28,9 +28,9 @@ Numbered split_number(const std::string& name) {
   return {name.substr(0, at), name.substr(at)};
 }
 
-/// Names in order as a hostlist: runs of numbers of one width in brackets.
+/// Names in order as a hostlist: runs of numbers in brackets, padded as the first one is.
 std::string hostlist(const std::vector<std::string>& names) {
-  constexpr std::size_t kDigitsMax = 18;
+  constexpr std::size_t kDigitsMax = 9;
   std::string out;
   for (std::size_t i = 0; i < names.size();) {
     check_name(names[i]);
@@ -41,8 +41,7 @@ std::string hostlist(const std::vector<std::string>& names) {
       for (; i + count < names.size(); ++count) {
         const std::string next = fmt::format(
             "{}{:0{}}", first.prefix, number + static_cast<long long>(count), first.digits.size());
-        if (names[i + count] != next || split_number(next).digits.size() != first.digits.size())
-          break;
+        if (names[i + count] != next) break;
       }
     }
     out += out.empty() ? "" : ",";

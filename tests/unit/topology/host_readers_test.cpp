@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "railyard/topology/fabric_reader.hpp"
+#include "railyard/topology/writer.hpp"
 #include "unit/topology/reader_support.hpp"
 #include "unit/topology/support.hpp"
 
@@ -129,6 +130,31 @@ TEST_CASE("GPUs without NVLink talk over PCIe and the CPUs") {
   CHECK(topology.link(route.links[1].link).capacity == Bandwidth(40'000'000'000));
   CHECK(says(text, "missing key \"cpu_link\"", R"("pcie": {"bandwidth": "31GB/s"},
     "nic": {"bandwidth": "200Gbps"})"));
+}
+
+// NCCL's host as the host of a clos: 240 GB/s to the NVSwitch, the way to the NIC as fast as its
+// slowest link, 24 GB/s, two NICs of 25 GB/s for four GPUs.
+TEST_CASE("the inside of a host becomes the host of any builder") {
+  const auto host_of = [](const Topology& topology) {
+    for (const WriterEntry& writer : writer_catalog()) {
+      if (writer.name == "host") return writer.write(topology);
+    }
+    throw std::logic_error("no writer of hosts");
+  };
+  std::string keys = host_of(read(nccl(), R"("gpu": "A100-80")"));
+  keys = keys.substr(1, keys.rfind('}') - 1);
+  const Topology clos = build_text(R"({"builder": "clos", "hosts_per_minipod": [2, 2],
+    "hosts_per_leaf": 2, "spines_per_minipod": 1, "cores": 1,
+    "switch_link": {"bandwidth": "200Gbps"}, )" +
+                                   keys + "}");
+  CHECK(clos.gpu_count() == 16);
+  CHECK(clos.gpu_kind() == "A100-80");
+  CHECK(capacity_between(clos, "host-3/gpu1", "host-3/nvswitch") == Bandwidth(240'000'000'000));
+  CHECK(capacity_between(clos, "host-3/gpu1", "host-3/nic0") == Bandwidth(24'000'000'000));
+  CHECK(capacity_between(clos, "host-3/nic1", "minipod-1/leaf-0") == Bandwidth(25'000'000'000));
+  CHECK_THROWS_AS((void)host_of(clos), config::ConfigError);
+  CHECK_THROWS_AS((void)host_of(read(replaced(nccl(), "count=\"12\"", "count=\"8\""))),
+                  config::ConfigError);
 }
 
 TEST_CASE("nvidia-smi's matrix that contradicts itself is refused by its line") {
