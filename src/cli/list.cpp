@@ -37,8 +37,8 @@ struct Entry {
 using Entries = std::vector<Entry>;
 
 std::string_view name_of(config::ParameterType type) {
-  static constexpr std::array<std::string_view, 8> kNames{
-      "boolean", "integer", "real", "string", "choice", "bytes", "bandwidth", "duration"};
+  static constexpr std::array<std::string_view, 9> kNames{
+      "boolean", "integer", "real", "string", "choice", "bytes", "bandwidth", "duration", "path"};
   return kNames.at(static_cast<std::size_t>(type));
 }
 

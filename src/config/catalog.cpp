@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "config/text.hpp"
 #include "railyard/config/reader.hpp"
@@ -86,6 +87,9 @@ ParameterValue decode_parameter(const Node& node, Errors& errors, const Paramete
         return *value;
       }
       break;
+    case ParameterType::path:
+      if (const auto value = decoded<std::filesystem::path>(node, errors)) return value->string();
+      break;
   }
   return {};
 }
@@ -113,6 +117,7 @@ ParameterValue stand_in(const EntryDescription& entry, const ParameterSpec& spec
     case ParameterType::real:
       return near_zero;
     case ParameterType::string:
+    case ParameterType::path:
       return std::string();
     case ParameterType::choice:
       return std::string(spec.choices.empty() ? "" : spec.choices.front());

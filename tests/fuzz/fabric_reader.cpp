@@ -2,6 +2,7 @@
 // place, or a fabric on which GPUs reach each other and that our JSON gives back.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -37,10 +38,16 @@ std::string options_text() {
       {"cpu_link", R"({"bandwidth": "40GB/s"})"},
       {"nic", R"({"bandwidth": "100Gbps"})"},
       {"switch_link", R"({"bandwidth": "400Gbps"})"}};
+  const auto& keys = reader().keys;
+  const bool one_gpu = std::find(keys.begin(), keys.end(), "gpus_per_host") != keys.end();
+  const bool states_speeds = reader().name.starts_with("ib");
   std::string out;
-  for (const std::string_view key : reader().keys) {
+  for (const std::string_view key : keys) {
     const auto value = values.find(key);
     if (value == values.end()) continue;
+    // Hosts of one GPU have no NVLink, and what a file states the description may not.
+    if (key == "nvlink" && one_gpu) continue;
+    if (value->second.find("bps") != std::string_view::npos && states_speeds) continue;
     out += fmt::format("{}\"{}\": {}", out.empty() ? "{" : ", ", key, value->second);
   }
   return out.empty() ? "{}" : out + "}";

@@ -33,7 +33,8 @@ enum class ParameterType : std::uint8_t {
   choice,
   bytes,
   bandwidth,
-  duration
+  duration,
+  path  ///< of a file, as a string; relative ones as config::decode takes them
 };
 
 /// A declared parameter. `fallback` is JSON text as a user would write it ("0.5", "\"pp\"",

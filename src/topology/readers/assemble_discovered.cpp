@@ -315,17 +315,46 @@ class Assembly {
                       "many there are",
                       fabric_.file().name));
     }
-    for (const std::size_t c : switch_cables_) {
-      if (fabric_.cables()[c].bandwidth || options_.switch_link.bandwidth) continue;
-      fail(fabric_.cables()[c].line,
-           "this format states no speed: give \"switch_link\": {\"bandwidth\": …}");
-      break;
+    check_speeds();
+  }
+
+  /// Every link has a speed, from the file or the description; none that is given goes unused.
+  void check_speeds() {
+    std::vector<std::size_t> nic_cables;
+    std::vector<std::size_t> core_cables;
+    std::vector<std::size_t> other_cables;
+    for (const FoundHost& host : hosts_) {
+      for (const NicPort& port : host.ports) nic_cables.push_back(port.cable);
     }
-    const std::size_t first = hosts_.front().ports.front().cable;
-    if (!fabric_.cables()[first].bandwidth && !options_.nic.bandwidth) {
-      fail(fabric_.cables()[first].line,
-           "this format states no speed: give \"nic\": {\"bandwidth\": …}");
+    for (const std::size_t c : switch_cables_)
+      (to_core(fabric_.cables()[c]) ? core_cables : other_cables).push_back(c);
+    check_speed("nic", options_.nic, nic_cables);
+    check_speed("switch_link", options_.switch_link, other_cables);
+    check_speed("core_link", options_.core_link, core_cables);
+  }
+
+  void check_speed(std::string_view key, const LinkTerms& terms,
+                   const std::vector<std::size_t>& cables) {
+    const auto without = std::find_if(cables.begin(), cables.end(), [&](std::size_t c) {
+      return !fabric_.cables()[c].bandwidth.has_value();
+    });
+    if (terms.given && cables.empty()) {
+      errors_.add(
+          fmt::format("{}: \"{}\": the fabric has no such links", fabric_.file().name, key));
+    } else if (without != cables.end() && !terms.bandwidth) {
+      fail(fabric_.cables()[*without].line,
+           fmt::format("the file states no speed of this link: give \"{}\": {{\"bandwidth\": …}}",
+                       key));
+    } else if (terms.given && terms.bandwidth && without == cables.end()) {
+      errors_.add(
+          fmt::format("{}: \"{}\": the file states the speed of all these links: leave "
+                      "\"bandwidth\" out",
+                      fabric_.file().name, key));
     }
+  }
+
+  [[nodiscard]] bool to_core(const DiscoveredCable& cable) const {
+    return kind_of(cable.a.device) == NodeKind::core || kind_of(cable.b.device) == NodeKind::core;
   }
 
   [[nodiscard]] NodeKind kind_of(std::uint32_t device) const {
@@ -444,8 +473,7 @@ class Assembly {
     }
     for (const std::size_t c : switch_cables_) {
       const DiscoveredCable& cable = fabric_.cables()[c];
-      const bool core =
-          kind_of(cable.a.device) == NodeKind::core || kind_of(cable.b.device) == NodeKind::core;
+      const bool core = to_core(cable);
       const LinkTerms& terms = core ? options_.core_link : options_.switch_link;
       const Cable link = spec_of(cable, terms).cable(core ? Tier::core : Tier::minipod);
       for (std::uint32_t i = 0; i < terms.count; ++i) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "railyard/topology/fabric_reader.hpp"
@@ -27,8 +29,57 @@ Topology read_htsim_file(const FabricFile& file, config::Reader& options) {
   return read_htsim(config::TextLines::parse_text(file.text, file.name), gpu, options.errors());
 }
 
-const std::vector<ReaderEntry>& entries() {
-  static const std::vector<ReaderEntry> table = {
+/// What the tools and schedulers of real clusters print.
+std::vector<ReaderEntry> cluster_readers() {
+  return {
+      {"hypernode",
+       "HyperNodes of Volcano: nodes by switch, with links of your choice",
+       {},
+       &is_hypernode,
+       discovered_keys(),
+       &read_hypernode},
+      {"iblinkinfo",
+       "an InfiniBand fabric as `iblinkinfo` prints it, with ports that are down",
+       {".iblinkinfo"},
+       &is_iblinkinfo,
+       discovered_keys(),
+       &read_iblinkinfo},
+      {"ibnetdiscover",
+       "an InfiniBand fabric as `ibnetdiscover` prints it",
+       {".ibnetdiscover"},
+       &is_ibnetdiscover,
+       discovered_keys(),
+       &read_ibnetdiscover},
+      {"kueue",
+       "a Topology of Kueue and the labels of nodes, with links of your choice",
+       {},
+       &is_kueue,
+       discovered_keys(),
+       &read_kueue},
+      {"nccl_xml",
+       "the inside of one host as NCCL writes it (NCCL_TOPO_DUMP_FILE)",
+       {},
+       &is_nccl_xml,
+       {"gpu", "host"},
+       &read_nccl_xml},
+      {"nvidia_smi",
+       "the inside of one host as `nvidia-smi topo -m` prints it, with speeds of your choice",
+       {},
+       &is_nvidia_smi,
+       {"gpu", "host", "nvlink", "nvswitch", "pcie", "cpu_link", "nic"},
+       &read_nvidia_smi},
+      {"slurm",
+       "the switch tree or the blocks of Slurm's topology.conf, with links of your choice",
+       {"topology.conf"},
+       &is_slurm,
+       discovered_keys({"link_speed_unit"}),
+       &read_slurm},
+  };
+}
+
+/// Files of other simulators, and of cables in general.
+std::vector<ReaderEntry> file_readers() {
+  return {
       {"astra_sim",
        "ASTRA-sim's analytical network file: rings, full connections, switches",
        {},
@@ -47,42 +98,12 @@ const std::vector<ReaderEntry>& entries() {
        &is_htsim,
        {"gpu"},
        &read_htsim_file},
-      {"hypernode",
-       "HyperNodes of Volcano: nodes by switch, with links of your choice",
-       {},
-       &is_hypernode,
-       discovered_keys(),
-       &read_hypernode},
-      {"ibnetdiscover",
-       "an InfiniBand fabric as `ibnetdiscover` prints it",
-       {".ibnetdiscover"},
-       &is_ibnetdiscover,
-       discovered_keys(),
-       &read_ibnetdiscover},
-      {"kueue",
-       "a Topology of Kueue and the labels of nodes, with links of your choice",
-       {},
-       &is_kueue,
-       discovered_keys(),
-       &read_kueue},
       {"link_list",
        "a CSV of cables: from, to, bandwidth, latency",
        {},
        &is_link_list,
        {"gpu", "host_names", "rows"},
        &read_link_list},
-      {"nccl_xml",
-       "the inside of one host as NCCL writes it (NCCL_TOPO_DUMP_FILE)",
-       {},
-       &is_nccl_xml,
-       {"gpu", "host"},
-       &read_nccl_xml},
-      {"nvidia_smi",
-       "the inside of one host as `nvidia-smi topo -m` prints it, with speeds of your choice",
-       {},
-       &is_nvidia_smi,
-       {"gpu", "host", "nvlink", "nvswitch", "pcie", "cpu_link", "nic"},
-       &read_nvidia_smi},
       {"simai",
        "SimAI's topology file: GPUs, NVSwitches, switches and cables by number",
        {},
@@ -90,6 +111,17 @@ const std::vector<ReaderEntry>& entries() {
        {"gpu"},
        &read_simai},
   };
+}
+
+const std::vector<ReaderEntry>& entries() {
+  static const std::vector<ReaderEntry> table = [] {
+    std::vector<ReaderEntry> all = cluster_readers();
+    std::vector<ReaderEntry> others = file_readers();
+    for (ReaderEntry& entry : others) all.push_back(std::move(entry));
+    std::sort(all.begin(), all.end(),
+              [](const ReaderEntry& a, const ReaderEntry& b) { return a.name < b.name; });
+    return all;
+  }();
   return table;
 }
 

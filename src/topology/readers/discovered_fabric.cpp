@@ -20,15 +20,15 @@ constexpr std::int64_t kGpusMax = 4096;
 LinkTerms read_terms(const config::Node& node, config::Errors& errors, DiscoveredScope scope,
                      bool is_nic, DiscoveredOptions& options) {
   LinkTerms terms;
+  terms.given = true;
   config::Reader reader(node, errors);
   if (scope.states_bandwidth) {
     if (reader.has("bandwidth")) {
       static_cast<void>(reader.child("bandwidth"));
       reader.fail("bandwidth", "the file states the speed of every link: leave this key out");
     }
-  } else {
-    const Bandwidth bandwidth = read_bandwidth(reader);
-    if (reader.has("bandwidth")) terms.bandwidth = bandwidth;
+  } else if (reader.has("bandwidth")) {
+    terms.bandwidth = read_bandwidth(reader);
   }
   LinkSpec rest;
   read_link_terms(reader, rest);
@@ -121,6 +121,7 @@ DiscoveredOptions read_discovered_options(config::Reader& reader, DiscoveredScop
     options.switch_link = read_terms(*link, reader.errors(), scope, false, options);
   }
   options.core_link = options.switch_link;
+  options.core_link.given = false;
   if (const auto link = reader.child("core_link")) {
     options.core_link = read_terms(*link, reader.errors(), scope, false, options);
   }

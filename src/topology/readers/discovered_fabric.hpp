@@ -43,6 +43,7 @@ struct LinkTerms {
   double efficiency = 1.0;
   Duration latency{};
   std::uint32_t count = 1;  ///< parallel cables for each that the file states
+  bool given = false;       ///< the description has this key
 };
 
 struct DiscoveredOptions {

@@ -42,6 +42,7 @@ class IbnetdiscoverReader {
       : file_(file), errors_(errors), fabric_(file) {}
 
   DiscoveredFabric read() {
+    const std::size_t before = errors_.count();
     const std::string_view text = file_.text;
     std::size_t begin = 0;
     while (begin < text.size()) {
@@ -60,7 +61,7 @@ class IbnetdiscoverReader {
       if (it->second == kLeftOut) continue;
       fabric_.state_end({port.from, {it->second, port.to_port}, port.bandwidth, port.line});
     }
-    fabric_.join_ends(errors_);
+    if (errors_.count() == before) fabric_.join_ends(errors_);
     return std::move(fabric_);
   }
 

@@ -10,5 +10,9 @@ namespace railyard::topology {
 
 [[nodiscard]] Topology read_ibnetdiscover(const FabricFile& file, config::Reader& options);
 [[nodiscard]] bool is_ibnetdiscover(std::string_view text);
+[[nodiscard]] Topology read_iblinkinfo(const FabricFile& file, config::Reader& options);
+[[nodiscard]] bool is_iblinkinfo(std::string_view text);
+[[nodiscard]] Topology read_slurm(const FabricFile& file, config::Reader& options);
+[[nodiscard]] bool is_slurm(std::string_view text);
 
 }  // namespace railyard::topology

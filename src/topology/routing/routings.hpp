@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "railyard/topology/routing.hpp"
 
@@ -11,6 +13,12 @@ namespace railyard::topology {
                                                      const config::Parameters& parameters);
 [[nodiscard]] std::unique_ptr<Routing> make_static(const Topology& topology,
                                                    const config::Parameters& parameters);
+/// Throws ConfigError where the tables do not fit the fabric or leave a pair without a way.
+[[nodiscard]] std::unique_ptr<Routing> make_tables(const Topology& topology,
+                                                   const std::string& path);
+[[nodiscard]] std::unique_ptr<Routing> make_tables_of_text(const Topology& topology,
+                                                           const std::string& name,
+                                                           std::string_view text);
 [[nodiscard]] std::unique_ptr<Routing> make_ecmp(const Topology& topology,
                                                  const config::Parameters& parameters);
 [[nodiscard]] std::unique_ptr<Routing> make_spray(const Topology& topology,

@@ -5,7 +5,7 @@
 // Destinations d are numbered by NIC. Going up, a leaf takes port d mod k1, a switch of the next
 // level (d / k1) mod k2, and so on, so that the destinations of one leaf use all roots. Where
 // switches of a level have different numbers of uplinks, k is the largest. Going down, parallel
-// links are taken by d mod k.
+// links are taken by d mod k. With "tables" a real subnet manager's tables decide (tables.cpp).
 #include <algorithm>
 
 #include "topology/routing/routings.hpp"
@@ -82,7 +82,10 @@ class Static final : public Routing {
 
 }  // namespace
 
-std::unique_ptr<Routing> make_static(const Topology& topology, const config::Parameters&) {
+std::unique_ptr<Routing> make_static(const Topology& topology,
+                                     const config::Parameters& parameters) {
+  if (parameters.has_value("tables"))
+    return make_tables(topology, parameters.get<std::string>("tables"));
   return std::make_unique<Static>(topology);
 }
 

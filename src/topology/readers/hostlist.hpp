@@ -1,0 +1,17 @@
+// Slurm's host list expressions: "node[001-016,020],login1" names 18 hosts.
+//
+// Names are separated by commas; brackets hold numbers and ranges, zeros in front kept; a name may
+// have several brackets, the last varying fastest.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace railyard::topology {
+
+/// Appends the names. Empty, or what is wrong; more than `most` names are.
+[[nodiscard]] std::string expand_hostlist(std::string_view text, std::size_t most,
+                                          std::vector<std::string>& out);
+
+}  // namespace railyard::topology
