@@ -156,6 +156,81 @@ Measurement bursts(const char* name, std::uint64_t flows, std::uint64_t burst,
   return network_measurement(name, network, digest);
 }
 
+/// A fat-tree of switches with 2 × half ports in closed form: half^2 × 2 × half hosts, all links
+/// 50 GB/s; even ids lead up, odd ones down.
+struct FatTree {
+  std::uint32_t half;
+  [[nodiscard]] std::uint32_t hosts() const { return 2 * half * half * half; }
+  [[nodiscard]] std::vector<Bandwidth> capacities() const {
+    return std::vector<Bandwidth>(std::size_t{6} * hosts(), Bandwidth(50'000'000'000));
+  }
+  /// Over spine `a` of the pod and core `c` of that spine, both below `half`.
+  void route(std::uint32_t from, std::uint32_t to, std::uint32_t a, std::uint32_t c,
+             std::vector<LinkUse>& out) const {
+    const auto add = [&out](std::uint32_t link) {
+      out.push_back(LinkUse{static_cast<LinkId>(link), 1.0});
+    };
+    out.clear();
+    const std::uint32_t leaf = 2 * hosts();
+    const std::uint32_t spine = 4 * hosts();
+    const std::uint32_t pod_from = from / (half * half);
+    const std::uint32_t pod_to = to / (half * half);
+    add(2 * from);
+    if (from / half != to / half) {
+      add(leaf + 2 * (from / half * half + a));
+      if (pod_from != pod_to) {
+        add(spine + 2 * ((pod_from * half + a) * half + c));
+        add(spine + 2 * ((pod_to * half + a) * half + c) + 1);
+      }
+      add(leaf + 2 * (to / half * half + a) + 1);
+    }
+    add(2 * to + 1);
+  }
+};
+
+/// `concurrent` random flows on a fat-tree, each replaced by another when it ends: what one event
+/// costs. `inside` of 20 flows stay in their pod.
+Measurement closed_loop(const char* name, std::uint32_t half, std::uint64_t concurrent,
+                        std::uint64_t events, std::uint64_t inside) {
+  const FatTree tree{half};
+  FlowNetwork network(tree.capacities(), railyard::network::LinkStatistics::off);
+  Rng rng(concurrent);
+  Digest digest;
+  std::vector<LinkUse> route;
+  TimePoint now{};
+  std::uint64_t started = 0;
+  const auto start = [&] {
+    const auto from = static_cast<std::uint32_t>(rng.below(tree.hosts()));
+    const std::uint32_t pod = half * half;
+    std::uint32_t to = from;
+    while (to == from) {
+      to = rng.below(20) < inside ? from / pod * pod + static_cast<std::uint32_t>(rng.below(pod))
+                                  : static_cast<std::uint32_t>(rng.below(tree.hosts()));
+    }
+    tree.route(from, to, static_cast<std::uint32_t>(rng.below(half)),
+               static_cast<std::uint32_t>(rng.below(half)), route);
+    network.start(now, FlowSpec{Bytes(static_cast<std::int64_t>(1 + rng.below(16'000'000))), route,
+                                1.0, started++});
+  };
+  while (started < concurrent) start();
+  network.settle(now);
+  const double begin = railyard::benchmark::processor_seconds();
+  std::vector<FinishedFlow> done;
+  for (std::uint64_t event = 0; event < events; ++event) {
+    now = network.next_completion();
+    done.clear();
+    network.finish_due(now, done);
+    digest.add(now);
+    for (std::size_t i = 0; i < done.size(); ++i) start();
+    network.settle(now);
+  }
+  const double seconds = railyard::benchmark::processor_seconds() - begin;
+  Measurement result = network_measurement(name, network, digest);
+  result.note = fmt::format("{:.2f} us an event after the first",
+                            1e6 * seconds / static_cast<double>(events));
+  return result;
+}
+
 Measurement recorded(const std::string& folder) {
   const auto workload = railyard::test::read_simgrid_workload(folder);
   Measurement result;
@@ -180,7 +255,13 @@ int main(int argc, char** argv) {
   measure(options, [] { return pure_solver("solver small", 24, 20, 2'000); });
   measure(options, [] { return bursts("network small", 1'200, 120, 0); });
   measure(options, [] { return bursts("network coupled small", 1'200, 120, 10); });
+  measure(options, [] { return closed_loop("closed loop small", 4, 300, 1'000, 10); });
   if (options.smoke) return 0;
+  measure(options, [] { return closed_loop("closed loop 1k", 16, 1'000, 20'000, 0); });
+  measure(options, [] { return closed_loop("closed loop 10k", 16, 10'000, 20'000, 0); });
+  measure(options, [] { return closed_loop("closed loop 30k", 16, 30'000, 10'000, 0); });
+  measure(options, [] { return closed_loop("closed loop 100k", 16, 100'000, 2'000, 0); });
+  measure(options, [] { return closed_loop("closed loop 100k, pods", 16, 100'000, 5'000, 19); });
   measure(options, [] { return pure_solver("solver medium", 600, 1'000, 500); });
   measure(options, [] { return pure_solver("solver large", 12'000, 20'000, 20); });
   measure(options, [] { return bursts("network medium", 50'000, 120, 0); });

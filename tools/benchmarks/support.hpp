@@ -23,7 +23,8 @@ struct Measurement {
   std::string unit;  ///< of `operations`
   std::uint64_t operations = 0;
   std::vector<std::pair<std::string, std::uint64_t>> counts;
-  std::string hash;
+  std::string hash = {};
+  std::string note = {};  ///< a time of its own, printed where seconds are
 };
 
 /// Processor seconds: on a shared machine they say more than the wall clock.
@@ -72,6 +73,7 @@ void measure(const Options& options, Work&& work) {
     line += fmt::format(" | {:.4f} processor s, {:.0f} {}/s, {:.3f} us each, peak {:.1f} MiB",
                         elapsed, operations / elapsed, result.unit, 1e6 * elapsed / operations,
                         peak_memory_mib());
+    if (!result.note.empty()) line += ", " + result.note;
   }
   std::puts(line.c_str());
   std::fflush(stdout);
