@@ -253,12 +253,16 @@ std::string scenario_schema() {
 }
 
 std::string sweep_schema() {
-  return root("railyard sweep", object({{"description", text()},
-                                        {"scenario", text()},
-                                        {"grid", map_of(array_of("true", 1), 1)},
-                                        {"points", array_of(map_of("true"), 1)},
-                                        {"seeds", array_of(integer(0), 1)}},
-                                       {"description", "scenario"}));
+  return root(
+      "railyard sweep",
+      object(
+          {{"description", text()},
+           {"scenario", text()},
+           {"grid", map_of(array_of("true", 1), 1)},
+           {"points", array_of(map_of("true"), 1)},
+           {"seeds", any_of({array_of(integer(0), 1),
+                             object({{"first", integer(0)}, {"count", integer(1)}}, {"count"})})}},
+          {"description", "scenario"}));
 }
 
 }  // namespace railyard::cli

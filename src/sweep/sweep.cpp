@@ -88,6 +88,16 @@ std::vector<std::uint64_t> read_seeds(config::Reader& reader) {
   std::vector<std::uint64_t> seeds;
   const auto node = reader.child("seeds");
   if (!node) return seeds;
+  if (node->is_object()) {
+    config::Reader range(*node, reader.errors());
+    const auto first =
+        range.optional<std::int64_t>("first", 1, config::Range<std::int64_t>{0, INT64_MAX / 2});
+    const auto count =
+        range.required<std::int64_t>("count", config::Range<std::int64_t>{1, 1'000'000});
+    range.finish();
+    for (std::int64_t i = 0; i < count; ++i) seeds.push_back(static_cast<std::uint64_t>(first + i));
+    return seeds;
+  }
   std::vector<std::int64_t> values;
   if (!config::decode(*node, reader.errors(), values)) return seeds;
   if (values.empty()) reader.fail("seeds", "expected at least one seed");

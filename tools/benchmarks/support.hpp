@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,7 +45,8 @@ struct Measurement {
 
 struct Options {
   bool smoke = false;
-  std::string folder;  ///< a recorded workload to run instead
+  std::string folder;             ///< a recorded workload to run instead
+  std::uint64_t repetitions = 1;  ///< of it
 };
 
 [[nodiscard]] inline Options parse_options(int argc, char** argv) {
@@ -52,6 +55,8 @@ struct Options {
     const std::string_view argument = argv[i];
     if (argument == "--smoke") {
       options.smoke = true;
+    } else if (!options.folder.empty()) {
+      options.repetitions = std::max<std::uint64_t>(1, std::strtoull(argv[i], nullptr, 10));
     } else {
       options.folder = argument;
     }

@@ -7,9 +7,9 @@
 //   2 } ], "seeds": [1, 2] }
 //
 // A key is a JSON pointer into the scenario, or several separated by spaces that all get the value.
-// Paths in values are
-// relative to the sweep's file.
-// Seeds vary fastest. All points are decoded and checked before the first one runs.
+// Paths in values are relative to the sweep's file. "seeds" is a list, or
+// {"first": 1, "count": 200}. Seeds vary fastest. All points are decoded and checked before the
+// first one runs.
 #pragma once
 
 #include <cstdint>

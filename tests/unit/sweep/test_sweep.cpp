@@ -45,6 +45,16 @@ TEST_CASE("a grid is the product of its values, the first key slowest") {
   CHECK(sweep.specs[5].seed() == 9);
 }
 
+// {"first": 3, "count": 2} is [3, 4].
+TEST_CASE("a range of seeds is the list of them") {
+  const auto sweep =
+      load(R"("grid": {"/jobs/0/iterations": [1]}, "seeds": {"first": 3, "count": 2})");
+  REQUIRE(sweep.points.size() == 2);
+  CHECK(sweep.points[0].seed == 3);
+  CHECK(sweep.points[1].seed == 4);
+  CHECK(has(error_of(R"("grid": {"/seed": [1]}, "seeds": {"first": 3})"), "count"));
+}
+
 TEST_CASE("seeds vary fastest, and a seed from outside replaces the scenario's") {
   const auto sweep = load(R"("grid": {"/jobs/0/iterations": [1, 2]}, "seeds": [3, 4])");
   REQUIRE(sweep.points.size() == 4);
