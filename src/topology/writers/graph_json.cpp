@@ -108,6 +108,7 @@ class Writer {
 }  // namespace
 
 std::string write_graph_json(const Topology& topology) {
+  check_names(topology, "json");
   return Writer(topology).write();
 }
 

@@ -51,6 +51,7 @@ constexpr std::string_view kHead = R"(<?xml version="1.0" encoding="UTF-8"?>
 
 std::string write_graphml(const Topology& topology) {
   constexpr std::int64_t kPicosecondsPerTick = 1'000'000'000'000 / kTicksPerSecond;
+  check_names(topology, "graphml");
   const auto host_of = host_of_nodes(topology, "graphml");
   const auto minipod_of = minipod_of_leaves(topology);
   std::vector<std::string> nic_of(topology.node_count());

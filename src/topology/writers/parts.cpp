@@ -13,6 +13,46 @@ void cannot_say(std::string_view format, const std::string& what) {
   throw config::ConfigError(fmt::format("{} cannot say this fabric: {}", format, what));
 }
 
+namespace {
+
+/// UTF-8 without control characters: every lead byte has its continuation bytes. Overlong forms and
+/// surrogates, which decoders refuse too, are told by the first two bytes.
+bool is_plain_text(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&text](std::size_t at) {
+      return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+    };
+    const unsigned lead = byte(i);
+    const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (lead < 0x20 || lead == 0x7F || (lead >= 0x80 && lead < 0xC2) || lead > 0xF4) return false;
+    for (std::size_t k = 1; k < length; ++k) {
+      if ((byte(i + k) & 0xC0U) != 0x80U) return false;
+    }
+    const unsigned second = byte(i + 1);
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+        (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F))
+      return false;
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+void check_names(const Topology& topology, std::string_view format) {
+  const auto check = [format](const std::string& name) {
+    if (!is_plain_text(name))
+      cannot_say(format, "a name is no UTF-8 text or holds control characters");
+  };
+  check(topology.gpu_kind());
+  for (std::size_t i = 0; i < topology.node_count(); ++i)
+    check(topology.node_name(static_cast<NodeId>(i)));
+  for (std::size_t i = 0; i < topology.hosts().size(); ++i)
+    check(topology.host_name(static_cast<HostId>(i)));
+  for (std::size_t i = 0; i < topology.minipod_count(); ++i)
+    check(topology.minipod_name(static_cast<MinipodId>(i)));
+}
+
 std::vector<std::uint32_t> host_of_nodes(const Topology& topology, std::string_view format) {
   std::vector<std::uint32_t> out(topology.node_count(), kNoHost);
   std::vector<NodeId> open;

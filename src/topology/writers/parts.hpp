@@ -33,6 +33,10 @@ inline constexpr std::uint32_t kNoHost = 0xffffffff;
 [[nodiscard]] std::vector<std::uint32_t> host_of_nodes(const Topology& topology,
                                                        std::string_view format);
 
+/// Throws ConfigError where a name of a node, host or minipod is no UTF-8 text, or holds control
+/// characters: JSON and XML cannot carry it.
+void check_names(const Topology& topology, std::string_view format);
+
 /// The minipod of every leaf switch, by node: that of its hosts. Of a leaf without hosts: 0.
 [[nodiscard]] std::vector<std::uint32_t> minipod_of_leaves(const Topology& topology);
 

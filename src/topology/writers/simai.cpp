@@ -106,8 +106,9 @@ class Writer {
       // Ways to the leaves are written as ports of GPUs.
       const bool port =
           is_switch(from) || is_switch(to) || from == NodeKind::nic || to == NodeKind::nic;
-      const bool alone = topology_.host(static_cast<HostId>(host_of_[index(link.from)])).gpus == 1;
-      if (port || alone) continue;
+      if (port) continue;
+      // What joins nobody needs no words.
+      if (topology_.host(static_cast<HostId>(host_of_[index(link.from)])).gpus == 1) continue;
       cannot_say(kFormat, fmt::format("{} is a way between GPUs that is no NVSwitch",
                                       topology_.link_name(id)));
     }

@@ -105,6 +105,26 @@ TEST_CASE("a fabric with NICs is written for SimAI with one cable for the way to
   }
 }
 
+// Found by fuzzing: a leaf that comes before its host was taken for a node of a host.
+TEST_CASE("a fabric whose switches come first is written for SimAI") {
+  const Topology topology = read("from,to,bandwidth,latency\nleaf,a,100Gbps,\nleaf,b,100Gbps,\n");
+  CHECK(written(topology, "simai") ==
+        "3 1 0 1 2 unknown\n2\n0 2 100Gbps 0ns 0\n1 2 100Gbps 0ns 0\n");
+}
+
+// Found by fuzzing: bytes that are no UTF-8 went into JSON, which nobody could read back.
+TEST_CASE("names that are no text are not written") {
+  const Topology topology =
+      read("from,to,bandwidth,latency\nleaf,a\xff,100Gbps,\nleaf,b,100Gbps,\n");
+  CHECK_THROWS_AS((void)written(topology, "json"), config::ConfigError);
+  CHECK_THROWS_AS((void)written(topology, "graphml"), config::ConfigError);
+}
+
+// Found by fuzzing: yaml-cpp 0.7 reads documents for ever.
+TEST_CASE("broken YAML ends") {
+  CHECK(says("topology: [ Ring ]\nnpus_count: [ 8 ]\n,atency: [ 0 ]\n", "is no YAML"));
+}
+
 // 400 GB/s of 2^30 bytes = 429,496,729,600 bytes/s; two hops of 936.25 ns.
 TEST_CASE("ASTRA-sim's switch is an NVLink island of one host") {
   const Topology topology = read(
