@@ -246,7 +246,7 @@ TEST_CASE("HyperNodes are the tree of switches that Volcano has") {
   CHECK(changed("tier: 2", "tier: 1", "s0 of tier 1 is a member of top of tier 1"));
   CHECK(changed("exactMatch", "regexMatch", "without selector.exactMatch.name"));
   CHECK(changed("tier: 2", "tier: two", "top has no spec.tier"));
-  CHECK(says(hypernodes(), "this format states no speed: give \"nic\""));
+  CHECK(says(hypernodes(), "states no speed of this link: give \"nic\""));
 }
 
 // Rack r1 of block b1 is not rack r1 of b2; one switch joins the blocks: racks, blocks, top.
