@@ -144,7 +144,11 @@ void read_topology(Reader& scenario, World& world) {
   world.topology = topology::build(node, scenario.errors());
   if (world.topology.gpu_count() == 0) return;
   world.gpu = workload::find_gpu(world.topology.gpu_kind());
-  if (world.gpu == nullptr) {
+  if (world.gpu == nullptr && !node.find("gpu")) {
+    scenario.fail("topology",
+                  "the file does not say which GPUs its hosts have: write {\"builder\": \"read\", "
+                  "\"file\": …, \"gpu\": \"H100-80\"}, or another of `railyard list gpus`");
+  } else if (world.gpu == nullptr) {
     std::vector<std::string_view> names;
     for (const workload::GpuSpec& gpu : workload::gpu_catalog()) names.push_back(gpu.name);
     const std::string_view near = config::nearest(world.topology.gpu_kind(), names);

@@ -79,7 +79,11 @@ Topology build_read(config::Reader& reader) {
   }
   const FabricFile file{path.string(), config::read_file(path), path.parent_path()};
   const ReaderEntry* entry = chosen_reader(reader, file);
-  return entry == nullptr ? Topology() : entry->read(file, reader);
+  if (entry != nullptr) return entry->read(file, reader);
+  // Which keys there are depends on the reader: without one, none is unknown.
+  for (std::size_t i = 0; i < reader.node().size(); ++i)
+    static_cast<void>(reader.child(reader.node().key_at(i)));
+  return {};
 }
 
 config::Document describe_file(const std::filesystem::path& path) {
