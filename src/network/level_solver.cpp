@@ -162,6 +162,7 @@ bool LevelSolver::solve(std::int64_t now) {
     Contention& contention = contentions_[at];
     RAILYARD_DCHECK(contention.unsettled == 0, "a flow on contention {} got no level", at);
     contention.dirty = false;
+    contention.climbs = 0;
   }
   dirty_.clear();
   return true;
@@ -232,7 +233,7 @@ void LevelSolver::visit(std::uint32_t at) {
       return;
     }
     position_ = std::max(position_, contention.level);
-    if (contention.unsettled == 0 && above_.empty() && rise(at, key)) return;
+    if (contention.unsettled == 0 && above_.empty() && climb(at, key)) return;
     release(at);
     queue(at);
     return;
@@ -284,6 +285,7 @@ void LevelSolver::release(std::uint32_t at) {
   own.released = true;
   const std::vector<Reach>& all = groups_[at].reach;
   counters_.reached += all.size();
+  prefetch(all);
   for (const Reach& reach : all) {
     if (reach.uses == 0) continue;
     Contention& other = contentions_[reach.contention];
@@ -302,14 +304,28 @@ bool LevelSolver::objects(const Contention& other, Level level) const {
   return other.free < 0 && other.free + load_of(other.level, other.own) < load_of(level, other.own);
 }
 
+/// Rises to the key, or to the next event of another link below it, and from there again. After a
+/// few of these a release costs less.
+bool LevelSolver::climb(std::uint32_t at, Level key) {
+  Contention& own = contentions_[at];
+  if (queue_.empty() || queue_.top().key >= key) return rise(at, key);
+  const Level next = queue_.top().key;
+  if (next <= own.level || own.climbs >= kClimbsMost || !rise(at, next)) return false;
+  ++own.climbs;
+  make_dirty(at);
+  queue_.set(next, at);
+  return true;
+}
+
 bool LevelSolver::rise(std::uint32_t at, Level level) {
-  if (!queue_.empty() && queue_.top().key < level) return false;
   Contention& own = contentions_[at];
   const Level higher = level - own.level;
   const std::vector<Reach>& all = groups_[at].reach;
   counters_.reached += all.size();
+  prefetch(all);
   squeezed_.clear();
   for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i + kAhead < all.size()) __builtin_prefetch(&contentions_[all[i + kAhead].contention], 1);
     if (all[i].uses == 0) continue;
     Contention& other = contentions_[all[i].contention];
     use(other, load_of(higher, all[i].weight));
@@ -369,6 +385,13 @@ void LevelSolver::freeze(std::uint32_t at, Level level) {
   regroup(at);
 }
 
+/// The records at the beginning of a list; the loops ask for the rest as they go.
+void LevelSolver::prefetch(const std::vector<Reach>& all) const {
+  for (std::size_t i = 0; i < kAhead && i < all.size(); ++i) {
+    __builtin_prefetch(&contentions_[all[i].contention], 1);
+  }
+}
+
 /// Tells the other links which level the members have now.
 void LevelSolver::move_members(std::uint32_t at, Level level) {
   const Contention& own = contentions_[at];
@@ -387,7 +410,10 @@ void LevelSolver::move_members(std::uint32_t at, Level level) {
   counters_.reached += all.size();
   const Level higher = level - own.level;
   const std::size_t dirty_before = dirty_.size();
-  for (const Reach& reach : all) {
+  prefetch(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i + kAhead < all.size()) __builtin_prefetch(&contentions_[all[i + kAhead].contention], 1);
+    const Reach& reach = all[i];
     if (reach.uses == 0) continue;
     Contention& other = contentions_[reach.contention];
     use(other, load_of(higher, reach.weight));

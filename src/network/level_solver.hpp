@@ -19,8 +19,8 @@
 //            others change their owner.
 //   release  Where the key is higher than the old level, the members are not settled any more for
 //            the other links they use, from the old level on.
-//   rise     The short cut of release and freeze: up at once, where no other link has an event
-//            before or would be overfull after.
+//   rise     The short cut of release and freeze: up at once to the key, or to the next event of
+//            another link, where no other link would be overfull after.
 //
 // When the queue is at level x everything below x is final, because a key is never too high. At the
 // end no link is over its capacity, and every flow's owner is full and has no flow of a higher
@@ -70,6 +70,7 @@ struct alignas(64) Contention {
   bool changed = false;        ///< lost a flow since the last solve
   bool touched = false;        ///< listed in `touched`
   bool regrouped = false;      ///< listed in `regrouped`
+  std::uint8_t climbs = 0;     ///< rises towards its key in this solve
 };
 
 /// The rest of the record.
@@ -151,9 +152,11 @@ class LevelSolver {
   [[nodiscard]] Level snapped(const Contention& contention, Level key) const;
   Level recount(std::uint32_t at, Level key);
   void release(std::uint32_t at);
+  bool climb(std::uint32_t at, Level key);
   bool rise(std::uint32_t at, Level level);
   [[nodiscard]] bool objects(const Contention& other, Level level) const;
   void freeze(std::uint32_t at, Level level);
+  void prefetch(const std::vector<Reach>& all) const;
   void move_members(std::uint32_t at, Level level);
   void adopt(std::uint32_t hop, std::uint32_t at, Level level, bool was_settled);
   [[nodiscard]] bool is_unsettled(std::uint32_t flow) const;
@@ -165,6 +168,9 @@ class LevelSolver {
   [[nodiscard]] bool before(const Member& a, const Member& b) const;
   void sift_up(std::vector<Member>& members, std::uint32_t place, const Member& member);
   void sift_down(std::vector<Member>& members, std::uint32_t place, const Member& member);
+
+  static constexpr std::uint8_t kClimbsMost = 4;
+  static constexpr std::size_t kAhead = 6;  ///< records fetched before they are read
 
   FlowStore& store_;
   bool track_;
