@@ -117,22 +117,18 @@ class Quickstart(unittest.TestCase):
 class MinipodPenalty(unittest.TestCase):
     """scenarios/minipod_penalty.json and scenarios/sweeps/minipod_penalty.json"""
 
-    def test_a_ring_crosses_minipods_unharmed_and_sends_do_not(self):
-        """Eight channels of 100 Gb/s cross a boundary of 8 Tb/s; 128 sends want to."""
+    def test_sends_collide_and_a_minipod_boundary_costs_a_ring_no_more_than_a_leaf(self):
+        """Leaves of one minipod and of two are joined by as many uplinks: a ring loses alike (one
+        hash seed apart: within the published 17 %). Of 32 sends on 32 uplinks two share one."""
         def slowdown(result):
             return (value(result, "two_minipods", "iteration_s_mean") /
                     value(result, "one_minipod", "iteration_s_mean"))
-        self.assertLess(slowdown(simulate(PENALTY)), 1 / (1 - 0.17))  # published: up to 17 %
+        self.assertLess(slowdown(simulate(PENALTY)), 1 / (1 - 0.17))
         sends = ("--set", "/jobs/0/workload=workloads/micro/send_recv_64mib.json")
         free = simulate(PENALTY, *sends, "--set", '/network/routing="spray"')
         hashed = simulate(PENALTY, *sends)
         self.assertGreater(value(hashed, "two_minipods", "iteration_s_mean"),
-                           1.5 * value(free, "one_minipod", "iteration_s_mean"))
-
-    def test_the_sweep_has_a_row_a_setting(self):
-        text = railyard("sweep", "scenarios/sweeps/minipod_penalty.json", "--format", "csv")
-        rows = list(csv.DictReader(io.StringIO(text)))
-        self.assertGreaterEqual(len(rows), 6)
+                           1.9 * value(free, "one_minipod", "iteration_s_mean"))
 
 
 class AlphaInterval(unittest.TestCase):

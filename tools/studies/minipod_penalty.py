@@ -9,6 +9,7 @@ one queue pair).
 """
 import csv
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -22,7 +23,7 @@ PUBLISHED = {"all_reduce": "up to 17 %", "send_recv": "up to 70 %"}
 
 
 def run_sweep():
-    program = ROOT / "build/release/railyard"
+    program = os.environ.get("RAILYARD", ROOT / "build/release/railyard")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([program, "sweep", SWEEP, "--out", folder, "--quiet", "--format", "csv"],
                        check=True, stdout=subprocess.DEVNULL)

@@ -12,6 +12,7 @@ up others behind it that are bound elsewhere, so that a collision costs flows th
 it. A fluid shares each link exactly and has no queue in front of it.
 """
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -23,8 +24,8 @@ ROUTINGS = [("static", "38 %"), ("ecmp", "-"), ('{"name": "adaptive", "scope": "
 
 
 def share(routing, seed):
-    command = [ROOT / "build/release/railyard", "topology", "bottlenecks", "--format", "json",
-               ROOT / "topologies/clos_512.json", "--pattern", "permutation", "--routing", routing,
+    program = os.environ.get("RAILYARD", ROOT / "build/release/railyard")
+    command = [program, "topology", "bottlenecks", "--format", "json", ROOT / "topologies/clos_512.json", "--pattern", "permutation", "--routing", routing,
                "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["share_of_alone"]
