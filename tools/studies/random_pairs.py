@@ -25,8 +25,9 @@ ROUTINGS = [("static", "38 %"), ("ecmp", "-"), ('{"name": "adaptive", "scope": "
 
 def share(routing, seed):
     program = os.environ.get("RAILYARD", ROOT / "build/release/railyard")
-    command = [program, "topology", "bottlenecks", "--format", "json", ROOT / "topologies/clos_512.json", "--pattern", "permutation", "--routing", routing,
-               "--seed", str(seed)]
+    command = [program, "topology", "bottlenecks", ROOT / "topologies/clos_512.json",
+               "--pattern", "permutation", "--routing", routing, "--seed", str(seed),
+               "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["share_of_alone"]
 
