@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <memory>
 #include <numeric>
 
@@ -10,6 +11,7 @@
 #include "output.hpp"
 #include "railyard/config/catalog.hpp"
 #include "railyard/config/document.hpp"
+#include "railyard/config/reader.hpp"
 #include "railyard/network/flow_list.hpp"
 #include "railyard/report/table.hpp"
 #include "railyard/topology/builder.hpp"
@@ -83,13 +85,21 @@ network::FlowRoutes over_links(const CommandLine& line, const network::FlowList&
   return network::routes_over_links(list, links, line.text("routes").value_or(""));
 }
 
-network::FlowRoutes over_fabric(const CommandLine& line, const network::FlowList& list) {
+/// A fabric and its routing, which must outlive a run whose routes depend on the load.
+struct Fabric {
+  std::unique_ptr<const topology::Topology> topology;  ///< the routing refers to it
+  std::unique_ptr<topology::Routing> routing;
+  bool sprayed = false;
+};
+
+Fabric read_fabric(const CommandLine& line) {
   if (line.has("routes")) throw config::ConfigError("--routes: needs --links, not --topology");
   config::Errors errors;
-  const auto fabric = topology::build_file(*line.text("topology"), errors);
+  Fabric fabric;
+  fabric.topology = std::make_unique<const topology::Topology>(
+      topology::build_file(*line.text("topology"), errors));
   errors.throw_if_any();
-  if (line.text("routing").value_or("") == "source")
-    return network::routes_over_fabric(list, fabric, nullptr);
+  if (line.text("routing").value_or("") == "source") return fabric;
   auto choice = choice_of(line, "routing", "ecmp", "routing", topology::routing_catalog());
   if (const auto seed = line.number("seed")) {
     if (choice.name != "ecmp") {
@@ -99,16 +109,21 @@ network::FlowRoutes over_fabric(const CommandLine& line, const network::FlowList
     const auto salt = static_cast<std::uint64_t>(choice.parameters.get<std::int64_t>("seed_salt"));
     choice.parameters.set("seed_salt", static_cast<std::int64_t>((salt + *seed) & INT64_MAX), true);
   }
-  const auto routing =
-      config::entry_of(topology::routing_catalog(), choice.name).create(fabric, choice.parameters);
-  network::FlowRoutes routes = network::routes_over_fabric(list, fabric, routing.get());
-  routes.sprayed = choice.name == "spray";
-  return routes;
+  fabric.routing = config::entry_of(topology::routing_catalog(), choice.name)
+                       .create(*fabric.topology, choice.parameters);
+  if (fabric.routing->repath_interval() > Duration{}) {
+    throw config::ConfigError(
+        "--routing: flows keep the route of their start here; leave out the "
+        "re-path interval");
+  }
+  fabric.sprayed = choice.name == "spray";
+  return fabric;
 }
 
 /// Completion times of some flows, in seconds.
 struct Statistics {
   std::size_t flows = 0;
+  std::size_t unfinished = 0;
   double mean_s = 0;
   double p50_s = 0;
   double p99_s = 0;
@@ -128,12 +143,17 @@ Statistics statistics_of(const network::FlowListResult& result,
   Statistics out;
   for (const std::size_t flow : flows) {
     const network::FlowTimes& one = result.times[flow];
+    if (one.finish == network::kNever) {
+      ++out.unfinished;
+      continue;
+    }
     times.push_back(in_seconds(one.finish - one.start));
     out.slowdown_mean += times.back() / std::max(in_seconds(one.alone), 1e-11);
   }
+  out.flows = flows.size();
+  if (times.empty()) return out;
   std::sort(times.begin(), times.end());
   const auto count = static_cast<double>(times.size());
-  out.flows = times.size();
   out.mean_s = std::accumulate(times.begin(), times.end(), 0.0) / count;
   out.p50_s = quantile(times, 0.5);
   out.p99_s = quantile(times, 0.99);
@@ -180,8 +200,10 @@ struct Summary {
 
 Summary summary_of(const network::FlowList& list, const network::FlowListResult& result) {
   Summary out;
-  for (const network::FlowTimes& one : result.times)
-    out.makespan_s = std::max(out.makespan_s, in_seconds(one.finish));
+  for (const network::FlowTimes& one : result.times) {
+    if (one.finish != network::kNever)
+      out.makespan_s = std::max(out.makespan_s, in_seconds(one.finish));
+  }
   std::vector<std::size_t> all(list.flows.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   out.all = statistics_of(result, all);
@@ -194,9 +216,10 @@ Summary summary_of(const network::FlowList& list, const network::FlowListResult&
 
 std::string json_of(const Statistics& one) {
   return fmt::format(
-      "\"flows\": {}, \"fct_s_mean\": {}, \"fct_s_p50\": {}, \"fct_s_p99\": {}, \"fct_s_max\": {}, "
+      "\"flows\": {}, \"unfinished\": {}, \"fct_s_mean\": {}, \"fct_s_p50\": {}, \"fct_s_p99\": "
+      "{}, \"fct_s_max\": {}, "
       "\"slowdown_mean\": {}",
-      one.flows, one.mean_s, one.p50_s, one.p99_s, one.max_s, one.slowdown_mean);
+      one.flows, one.unfinished, one.mean_s, one.p50_s, one.p99_s, one.max_s, one.slowdown_mean);
 }
 
 std::string json_text(const Summary& summary, const network::FlowListResult& result) {
@@ -207,11 +230,12 @@ std::string json_text(const Summary& summary, const network::FlowListResult& res
     out += fmt::format("{}\n    {{\"bytes_min\": {}, {}}}", i == 0 ? "" : ",", size.from,
                        json_of(statistics));
   }
-  return out + fmt::format(
-                   "\n  ],\n  \"events\": {}, \"solves\": {}, \"flows_touched\": {}, "
-                   "\"links_touched\": {}\n}}\n",
-                   result.events, result.counters.solves, result.counters.flows_touched,
-                   result.counters.links_touched);
+  return out +
+         fmt::format(
+             "\n  ],\n  \"events\": {}, \"repaths\": {}, \"solves\": {}, \"flows_touched\": {}, "
+             "\"links_touched\": {}\n}}\n",
+             result.events, result.repaths, result.counters.solves, result.counters.flows_touched,
+             result.counters.links_touched);
 }
 
 report::Table table_of(const Summary& summary) {
@@ -247,7 +271,10 @@ std::string printed(const Summary& summary, const network::FlowListResult& resul
     case report::Format::table:
       break;
   }
-  return fmt::format("makespan {:.3f} us\n\n", summary.makespan_s * 1e6) +
+  std::string unfinished;
+  if (summary.all.unfinished > 0)
+    unfinished = fmt::format("{} flows did not finish\n", summary.all.unfinished);
+  return fmt::format("makespan {:.3f} us\n{}\n", summary.makespan_s * 1e6, unfinished) +
          report::to_text(table_of(summary));
 }
 
@@ -256,6 +283,7 @@ std::string times_csv(const network::FlowList& list, const network::FlowListResu
   for (std::size_t flow = 0; flow < list.flows.size(); ++flow) {
     // Ticks are 1e-11 s: eleven decimals are exact.
     const auto exact = [](TimePoint time) {
+      if (time == network::kNever) return std::string();
       const std::int64_t ticks = time.time_since_epoch().count();
       return fmt::format("{}.{:011}", ticks / kTicksPerSecond, ticks % kTicksPerSecond);
     };
@@ -263,6 +291,28 @@ std::string times_csv(const network::FlowList& list, const network::FlowListResu
                        exact(result.times[flow].start), exact(result.times[flow].finish));
   }
   return out;
+}
+
+network::FaultPlan fault_plan(const CommandLine& line, const network::NetworkModel& model,
+                              const std::optional<Fabric>& fabric) {
+  network::FaultPlan plan;
+  if (const auto given = line.text("timeout")) {
+    plan.timeout = config::parse_duration(*given);
+    if (!plan.timeout)
+      throw config::ConfigError(
+          fmt::format("--timeout: expected a time as 5ms, found \"{}\"", *given));
+    if (!line.has("faults")) throw config::ConfigError("--timeout: needs --faults");
+  }
+  const auto file = line.text("faults");
+  if (!file) return plan;
+  if (model.fidelity != network::Fidelity::fluid &&
+      model.fidelity != network::Fidelity::packet_corrected) {
+    throw config::ConfigError("--faults: the network models analytic and loggp share no links");
+  }
+  plan.faults =
+      fabric ? network::read_fault_table(*file, *fabric->topology)
+             : network::read_fault_table(*file, network::read_link_table(*line.text("links")));
+  return plan;
 }
 
 }  // namespace
@@ -289,6 +339,10 @@ int flows(const Arguments& arguments) {
   line.option("routes", "FILE", "with --links: src,dst,links (ids separated by blanks)");
   line.option("network", "NAME", "see railyard list networks (default: fluid)");
   line.option("transport", "NAME", "see railyard list transports (default: ideal)");
+  line.option("faults", "FILE",
+              "links that fail, degrade and recover: time,event,link or node,value");
+  line.option("timeout", "TIME",
+              "with --faults: flows that stand still for so long are given up (default: never)");
   line.option("start-unit", "UNIT", "of the starts in a .cm file: ps, ns, us, ms or s");
   line.option("out", "FILE", "writes id,start_s,finish_s of every flow");
   line.format_option();
@@ -312,15 +366,22 @@ int flows(const Arguments& arguments) {
         "--transport");
   }
   const network::FlowList list = read_flows(line);
-  const network::FlowRoutes routes =
-      line.has("topology") ? over_fabric(line, list) : over_links(line, list);
+  std::optional<Fabric> fabric;
+  if (line.has("topology")) fabric = read_fabric(line);
+  network::FlowRoutes routes =
+      fabric ? network::routes_over_fabric(list, *fabric->topology, fabric->routing.get())
+             : over_links(line, list);
+  routes.sprayed = fabric && fabric->sprayed;
+  const network::FaultPlan plan = fault_plan(line, model, fabric);
   const double read_s = line.elapsed_s();
-  const auto result = network::run_flow_list(list, routes, model, transport);
-  const double run_s = line.elapsed_s() - read_s;
+  const std::clock_t before = std::clock();
+  const auto result = network::run_flow_list(list, routes, model, transport, plan);
+  const double run_s = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   if (!line.has("quiet")) {
-    say(fmt::format("{} flows, {} routes; read in {:.4f} s, run in {:.4f} s, {} events, {} solves",
-                    list.flows.size(), routes.latencies.size(), read_s, run_s, result.events,
-                    result.counters.solves));
+    say(fmt::format(
+        "{} flows, {} routes; read in {:.4f} s, run in {:.6f} s of CPU, {} events, {} solves",
+        list.flows.size(), routes.latencies.size(), read_s, run_s, result.events,
+        result.counters.solves));
   }
   if (const auto out = line.text("out")) write_file(*out, times_csv(list, result));
   write_stdout(printed(summary_of(list, result), result, format));

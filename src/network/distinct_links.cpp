@@ -88,7 +88,16 @@ class Refinement {
 
 }  // namespace
 
-DistinctLinks::DistinctLinks(const FlowRoutes& routes, double spray_efficiency) {
+DistinctLinks::DistinctLinks(const FlowRoutes& routes, double spray_efficiency, bool keep_all) {
+  if (keep_all) {
+    capacities_ = routes.capacities;
+    uses_ = routes.uses;
+    for (topology::LinkUse& use : uses_) {
+      if (use.usage < 1.0) use.usage /= spray_efficiency;
+    }
+    first_use_ = routes.first_use;
+    return;
+  }
   const Refinement refinement(routes);
   constexpr std::uint32_t kNone = UINT32_MAX;
   std::vector<std::uint32_t> kept(refinement.classes(), kNone);

@@ -18,8 +18,9 @@ namespace railyard::network {
 
 class DistinctLinks {
  public:
-  /// Usages below 1 are divided by `spray_efficiency`.
-  DistinctLinks(const FlowRoutes& routes, double spray_efficiency);
+  /// Usages below 1 are divided by `spray_efficiency`. `keep_all`: leaves all links in, under their
+  /// own numbers, for routes or capacities that change later.
+  DistinctLinks(const FlowRoutes& routes, double spray_efficiency, bool keep_all);
 
   /// Of the links kept, renumbered.
   [[nodiscard]] std::span<const Bandwidth> capacities() const { return capacities_; }

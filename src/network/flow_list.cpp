@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "network/alive_route.hpp"
 #include "network/distinct_links.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/core/event_queue.hpp"
@@ -21,10 +22,10 @@ struct RoutePace {
   double acknowledge_s_per_byte = 0;  ///< sum over all hops
 };
 
-RoutePace pace_of(const FlowRoutes& routes, std::size_t route) {
+RoutePace pace_of(std::span<const topology::LinkUse> route, std::span<const Bandwidth> capacities) {
   RoutePace pace{std::numeric_limits<double>::infinity(), 0, 0};
-  for (const topology::LinkUse& use : routes.route(route)) {
-    const auto capacity = static_cast<double>(routes.capacities[index(use.link)].bytes_per_s());
+  for (const topology::LinkUse& use : route) {
+    const auto capacity = static_cast<double>(capacities[index(use.link)].bytes_per_s());
     pace.solo_bytes_per_s = std::min(pace.solo_bytes_per_s, capacity / use.usage);
     pace.acknowledge_s_per_byte += use.usage / capacity;
   }
@@ -37,9 +38,9 @@ Duration spent(Bytes bytes, double s_per_byte) {
 }
 
 struct Event {
-  enum class Kind : std::uint8_t { begin, enter, left, arrive, received, sent };
+  enum class Kind : std::uint8_t { begin, enter, left, arrive, received, sent, fault, give_up };
   Kind kind = Kind::begin;
-  std::uint32_t flow = 0;
+  std::uint32_t flow = 0;  ///< or fault
 };
 
 /// Who waits for the signals of each flow, in CSR form: `received` at 2 × flow, `sent` behind it.
@@ -77,10 +78,23 @@ struct Waiters {
   }
 };
 
+/// Flows on each link, by usage.
+class LinkLoads final : public topology::LoadView {
+ public:
+  explicit LinkLoads(std::size_t links) : flows_(links, 0) {}
+  [[nodiscard]] double flows(LinkId link) const override { return flows_[index(link)]; }
+  void add(std::span<const topology::LinkUse> route, double sign) {
+    for (const topology::LinkUse& use : route) flows_[index(use.link)] += sign * use.usage;
+  }
+
+ private:
+  std::vector<double> flows_;
+};
+
 class Run {
  public:
   Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& model,
-      const Transport& transport);
+      const Transport& transport, const FaultPlan& plan);
   FlowListResult run();
 
  private:
@@ -92,16 +106,41 @@ class Run {
   void arrive_loggp(std::uint32_t flow, TimePoint now);
   void left(std::uint32_t flow, TimePoint now);
   void finish(std::uint32_t flow, TimePoint now);
+  void start(std::uint32_t flow, Bytes bytes, TimePoint now);
+  void strike(const Fault& fault, TimePoint now);
+  void route_anew(std::uint32_t flow, TimePoint now);
+  bool lead_around(std::uint32_t flow);
+  void give_up(std::uint32_t flow, TimePoint now);
+  [[nodiscard]] bool is_cut(std::span<const topology::LinkUse> route) const;
   void signal(std::uint32_t flow, Signal signal, TimePoint now);
   void at(TimePoint time, TimePoint now, Kind kind, std::uint32_t flow);
 
-  [[nodiscard]] std::size_t route_of(std::uint32_t flow) const {
-    return routes_.route_of_flow[flow];
+  /// Its route is its own: found at its start, or around a failed link.
+  [[nodiscard]] bool has_own_route(std::uint32_t flow) const {
+    return !own_.empty() && !own_[flow].links.empty();
+  }
+  /// All links of the flow's route, and those that the solver sees.
+  [[nodiscard]] std::span<const topology::LinkUse> links_of(std::uint32_t flow) const {
+    if (has_own_route(flow)) return own_[flow].links;
+    return routes_.route(routes_.route_of_flow[flow]);
+  }
+  [[nodiscard]] std::span<const topology::LinkUse> solver_links_of(std::uint32_t flow) const {
+    if (has_own_route(flow)) return own_[flow].links;
+    return links_.route(routes_.route_of_flow[flow]);
+  }
+  [[nodiscard]] RoutePace pace(std::uint32_t flow) const {
+    if (has_own_route(flow)) return pace_of(own_[flow].links, routes_.capacities);
+    return paces_[routes_.route_of_flow[flow]];
+  }
+  [[nodiscard]] Duration latency(std::uint32_t flow) const {
+    if (has_own_route(flow)) return own_[flow].latency;
+    return routes_.latencies[routes_.route_of_flow[flow]];
   }
   [[nodiscard]] Bytes wire(std::uint32_t flow) const {
     return transport_.wire_bytes(list_.flows[flow].size);
   }
   [[nodiscard]] double share(std::uint32_t flow) const;
+  [[nodiscard]] Bytes with_losses(std::uint32_t flow) const;
   [[nodiscard]] Duration alone_transfer(std::uint32_t flow) const;
   [[nodiscard]] Duration to_receiver(std::uint32_t flow) const;
   [[nodiscard]] Duration way_back(std::uint32_t flow) const;
@@ -112,14 +151,26 @@ class Run {
   const FlowRoutes& routes_;
   const NetworkModel& model_;
   const Transport& transport_;
+  const FaultPlan& plan_;
   bool has_acknowledgements_;
+  bool corrects_single_paths_;  ///< of sprayed ones only the efficiency is corrected
+  bool keeps_loads_;
   Waiters waiters_;
   std::vector<RoutePace> paces_;
+  double efficiency_;  ///< of sprayed links
   DistinctLinks links_;
   FlowNetwork network_;
   EventQueue<Event> queue_;
-  std::vector<Event> now_;              ///< due in this tick: no need to queue
-  std::vector<std::uint32_t> waits_;    ///< by flow
+  std::vector<Event> now_;            ///< due in this tick: no need to queue
+  std::vector<std::uint32_t> waits_;  ///< by flow
+  std::vector<topology::Route> own_;  ///< by flow, of those routed at their start
+  std::vector<RouteId> registered_;   ///< by route
+  std::vector<FlowId> running_;       ///< by flow, with faults only
+  std::vector<bool> is_running_;
+  std::vector<TimePoint> stands_since_;  ///< by flow; kNever: it does not stand still
+  std::vector<topology::LinkUse> scratch_;
+  std::vector<double> factors_;  ///< by link
+  LinkLoads loads_;
   std::vector<std::uint32_t> relayed_;  ///< by relay: targets started
   std::vector<TimePoint> source_free_;  ///< by endpoint, LogGP
   std::vector<TimePoint> target_free_;
@@ -127,62 +178,89 @@ class Run {
 };
 
 Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& model,
-         const Transport& transport)
+         const Transport& transport, const FaultPlan& plan)
     : list_(list),
       routes_(routes),
       model_(model),
       transport_(transport),
+      plan_(plan),
       has_acknowledgements_(transport.finish == Finish::acknowledged),
+      corrects_single_paths_(model.fidelity == Fidelity::packet_corrected && !routes.sprayed),
+      keeps_loads_(routes.by_load != nullptr || corrects_single_paths_),
       waiters_(list),
-      links_(routes, model.fidelity == Fidelity::packet_corrected && routes.sprayed
-                         ? transport.spray_efficiency
-                         : 1.0),
-      network_(links_.capacities()),
+      efficiency_(model.fidelity == Fidelity::packet_corrected && routes.sprayed
+                      ? transport.spray_efficiency
+                      : 1.0),
+      links_(routes, efficiency_, routes.by_load != nullptr || !plan.faults.empty()),
+      network_(links_.capacities(), LinkStatistics::off),
       waits_(list.flows.size(), 0),
+      own_(routes.by_load == nullptr && plan.faults.empty() ? 0 : list.flows.size()),
+      loads_(routes.capacities.size()),
       relayed_(list.relays.size(), 0),
       source_free_(list.endpoints.size()),
       target_free_(list.endpoints.size()) {
   for (std::size_t route = 0; route + 1 < routes.first_use.size(); ++route)
-    paces_.push_back(pace_of(routes, route));
+    paces_.push_back(pace_of(routes.route(route), routes.capacities));
   for (const Dependency& one : list.dependencies) ++waits_[one.flow];
   for (const Relay& relay : list.relays) {
     for (const std::uint32_t target : relay.targets) ++waits_[target];
   }
   result_.times.resize(list.flows.size());
+  if (plan.faults.empty()) {
+    for (std::size_t route = 0; route + 1 < routes.first_use.size(); ++route)
+      registered_.push_back(network_.add_route(links_.route(route)));
+    return;
+  }
+  running_.resize(list.flows.size());
+  is_running_.assign(list.flows.size(), false);
+  stands_since_.assign(list.flows.size(), kNever);
+  factors_.assign(routes.capacities.size(), 1.0);
 }
 
 /// Shares are multiples of 1/1024, so that the solver sums them exactly.
 double Run::share(std::uint32_t flow) const {
-  if (model_.fidelity != Fidelity::packet_corrected || transport_.unfairness == 0) return 1.0;
-  const double drawn = static_cast<double>(mix64(mix64(model_.seed) ^ flow) >> 11U) * 0x1p-53;
+  if (!corrects_single_paths_ || transport_.unfairness == 0) return 1.0;
+  const std::uint64_t source = list_.flows[flow].source;
+  const double drawn = static_cast<double>(mix64(mix64(model_.seed) ^ source) >> 11U) * 0x1p-53;
   const double share = 1.0 + transport_.unfairness * (2.0 * drawn - 1.0);
   return std::max(1.0, std::floor(share * 1024.0)) / 1024.0;
 }
 
+/// Bytes on the wire, with what the flow loses because it meets others inside the fabric.
+Bytes Run::with_losses(std::uint32_t flow) const {
+  const Bytes bytes = wire(flow);
+  if (!corrects_single_paths_ || transport_.collision_loss == 0) return bytes;
+  const auto route = links_of(flow);
+  bool meets = false;
+  for (std::size_t hop = 1; hop + 1 < route.size(); ++hop)
+    meets = meets || loads_.flows(route[hop].link) > 0;
+  if (!meets) return bytes;
+  const double lost = transport_.collision_loss * static_cast<double>(bytes.count());
+  return bytes + Bytes(std::llround(lost));
+}
+
 Duration Run::alone_transfer(std::uint32_t flow) const {
-  return spent(wire(flow), 1.0 / paces_[route_of(flow)].solo_bytes_per_s);
+  return spent(wire(flow), 1.0 / pace(flow).solo_bytes_per_s);
 }
 
 Duration Run::to_receiver(std::uint32_t flow) const {
-  const Duration latency = routes_.latencies[route_of(flow)];
-  if (!transport_.has_packets()) return latency;
-  return latency + spent(transport_.longest_packet(list_.flows[flow].size),
-                         paces_[route_of(flow)].store_s_per_byte);
+  if (!transport_.has_packets()) return latency(flow);
+  return latency(flow) +
+         spent(transport_.longest_packet(list_.flows[flow].size), pace(flow).store_s_per_byte);
 }
 
 Duration Run::way_back(std::uint32_t flow) const {
-  return routes_.latencies[route_of(flow)] +
-         spent(transport_.acknowledgement, paces_[route_of(flow)].acknowledge_s_per_byte);
+  return latency(flow) + spent(transport_.acknowledgement, pace(flow).acknowledge_s_per_byte);
 }
 
 Duration Run::loggp_latency(std::uint32_t flow) const {
-  return model_.loggp.latency.value_or(routes_.latencies[route_of(flow)]);
+  return model_.loggp.latency.value_or(latency(flow));
 }
 
 /// (k - 1)G
 Duration Run::loggp_long(std::uint32_t flow) const {
   const double rate = model_.loggp.rate ? static_cast<double>(model_.loggp.rate->bytes_per_s())
-                                        : paces_[route_of(flow)].solo_bytes_per_s;
+                                        : pace(flow).solo_bytes_per_s;
   return spent(wire(flow) - Bytes(1), 1.0 / rate);
 }
 
@@ -216,6 +294,12 @@ void Run::handle(const Event& event, TimePoint now) {
     case Kind::arrive:
       arrive_loggp(flow, now);
       return;
+    case Kind::fault:
+      strike(plan_.faults[flow], now);
+      return;
+    case Kind::give_up:
+      give_up(flow, now);
+      return;
     case Kind::received:
       if (!has_acknowledgements_) finish(flow, now);
       signal(flow, Signal::received, now);
@@ -228,10 +312,17 @@ void Run::handle(const Event& event, TimePoint now) {
 }
 
 void Run::enter(std::uint32_t flow, TimePoint now) {
+  if (routes_.route_of_flow[flow] == kRouteAtStart) {
+    const ListedFlow& one = list_.flows[flow];
+    routes_.by_load->route_by_load({routes_.gpus[one.source], routes_.gpus[one.destination], flow},
+                                   loads_, nullptr, own_[flow]);
+  }
+  const Bytes bytes = with_losses(flow);
+  if (keeps_loads_) loads_.add(links_of(flow), 1);
   switch (model_.fidelity) {
     case Fidelity::fluid:
     case Fidelity::packet_corrected:
-      network_.start(now, FlowSpec{wire(flow), links_.route(route_of(flow)), share(flow), flow});
+      start(flow, bytes, now);
       return;
     case Fidelity::analytic:
       at(now + alone_transfer(flow), now, Kind::left, flow);
@@ -240,6 +331,97 @@ void Run::enter(std::uint32_t flow, TimePoint now) {
       enter_loggp(flow, now);
       return;
   }
+}
+
+void Run::start(std::uint32_t flow, Bytes bytes, TimePoint now) {
+  FlowSpec spec{.size = bytes, .route = {}, .share = share(flow), .tag = flow};
+  if (has_own_route(flow) || registered_.empty()) {
+    spec.route = solver_links_of(flow);
+    if (has_own_route(flow) && efficiency_ < 1.0) {
+      scratch_.assign(spec.route.begin(), spec.route.end());
+      for (topology::LinkUse& use : scratch_) {
+        if (use.usage < 1.0) use.usage /= efficiency_;
+      }
+      spec.route = scratch_;
+    }
+  } else {
+    spec.registered = registered_[routes_.route_of_flow[flow]];
+  }
+  const FlowId id = network_.start(now, spec);
+  if (running_.empty()) return;
+  running_[flow] = id;
+  is_running_[flow] = true;
+  if (is_cut(links_of(flow))) route_anew(flow, now);
+}
+
+bool Run::is_cut(std::span<const topology::LinkUse> route) const {
+  return std::any_of(route.begin(), route.end(), [this](const topology::LinkUse& use) {
+    return factors_[index(use.link)] <= 0;
+  });
+}
+
+void Run::strike(const Fault& fault, TimePoint now) {
+  for (const LinkId link : fault.links) {
+    factors_[index(link)] = fault.factor;
+    const auto whole = static_cast<double>(routes_.capacities[index(link)].bytes_per_s());
+    network_.set_capacity(now, link, Bandwidth(std::llround(whole * fault.factor)));
+  }
+  for (std::uint32_t flow = 0; flow < running_.size(); ++flow) {
+    if (!is_running_[flow]) continue;
+    const bool may_go_back = has_own_route(flow) && routes_.route_of_flow[flow] != kRouteAtStart;
+    const bool cut = is_cut(links_of(flow));
+    if (!cut) stands_since_[flow] = kNever;
+    if (may_go_back || cut) route_anew(flow, now);
+  }
+}
+
+/// Fills the flow's own route with one over links that are up; false where there is none.
+bool Run::lead_around(std::uint32_t flow) {
+  const bool has_links = !list_.own_links.empty() && !list_.own_links[flow].empty();
+  if (routes_.fabric == nullptr || has_links) return false;
+  const ListedFlow& one = list_.flows[flow];
+  topology::Route around;
+  if (!alive_route(*routes_.fabric, routes_.gpus[one.source], routes_.gpus[one.destination],
+                   factors_, {routes_.sprayed, mix64(flow)}, around))
+    return false;
+  own_[flow] = std::move(around);
+  return true;
+}
+
+/// A running flow whose links have changed: back to its own links where they are up, else around
+/// them, else it stands still until they are.
+void Run::route_anew(std::uint32_t flow, TimePoint now) {
+  const std::uint32_t planned = routes_.route_of_flow[flow];
+  const bool was_own = has_own_route(flow);
+  const bool is_planned_up = planned != kRouteAtStart && !is_cut(routes_.route(planned));
+  if (keeps_loads_) loads_.add(links_of(flow), -1);
+  bool moved = false;
+  if (is_planned_up) {
+    own_[flow].clear();
+    moved = was_own;
+  } else if (is_cut(links_of(flow))) {
+    moved = lead_around(flow);
+    if (!moved && stands_since_[flow] == kNever) {
+      stands_since_[flow] = now;
+      if (plan_.timeout) queue_.push(now + *plan_.timeout, Phase::failure, {Kind::give_up, flow});
+    }
+  }
+  if (keeps_loads_) loads_.add(links_of(flow), 1);
+  if (!moved) return;
+  stands_since_[flow] = kNever;
+  ++result_.repaths;
+  const double left = network_.stop(now, running_[flow]);
+  is_running_[flow] = false;
+  start(flow, Bytes(std::max<std::int64_t>(1, std::llround(std::ceil(left)))), now);
+}
+
+/// After the timeout: a flow that still cannot move ends without an end.
+void Run::give_up(std::uint32_t flow, TimePoint now) {
+  if (!is_running_[flow] || stands_since_[flow] == kNever) return;
+  if (now - stands_since_[flow] < *plan_.timeout) return;  // it moved and stands again
+  if (keeps_loads_) loads_.add(links_of(flow), -1);
+  network_.stop(now, running_[flow]);
+  is_running_[flow] = false;
 }
 
 void Run::enter_loggp(std::uint32_t flow, TimePoint now) {
@@ -252,6 +434,7 @@ void Run::enter_loggp(std::uint32_t flow, TimePoint now) {
 }
 
 void Run::arrive_loggp(std::uint32_t flow, TimePoint now) {
+  if (keeps_loads_) loads_.add(links_of(flow), -1);
   TimePoint& free = target_free_[list_.flows[flow].destination];
   const TimePoint last = std::max(now, free) + loggp_long(flow);
   free = last + model_.loggp.gap;
@@ -262,6 +445,8 @@ void Run::arrive_loggp(std::uint32_t flow, TimePoint now) {
 
 /// The last byte has left the source.
 void Run::left(std::uint32_t flow, TimePoint now) {
+  if (keeps_loads_) loads_.add(links_of(flow), -1);
+  if (!is_running_.empty()) is_running_[flow] = false;
   const TimePoint received = now + to_receiver(flow);
   at(received, now, Kind::received, flow);
   at(has_acknowledgements_ ? received + way_back(flow) : now, now, Kind::sent, flow);
@@ -292,9 +477,12 @@ FlowListResult Run::run() {
     if (waits_[flow] == 0)
       queue_.push(list_.flows[flow].start, Phase::arrival, {Kind::begin, flow});
   }
+  for (std::uint32_t fault = 0; fault < plan_.faults.size(); ++fault)
+    queue_.push(plan_.faults[fault].time, Phase::failure, {Kind::fault, fault});
   std::vector<FinishedFlow> done;
   while (!queue_.empty() || network_.running() > 0) {
     TimePoint now = network_.next_completion();
+    if (queue_.empty() && now == TimePoint::max()) break;  // what is left stands still for ever
     if (!queue_.empty()) now = std::min(now, queue_.top().key.time);
     done.clear();
     network_.finish_due(now, done);
@@ -316,10 +504,11 @@ std::string FlowList::place(std::size_t flow) const {
 }
 
 FlowListResult run_flow_list(const FlowList& list, const FlowRoutes& routes,
-                             const NetworkModel& model, const Transport& transport) {
+                             const NetworkModel& model, const Transport& transport,
+                             const FaultPlan& faults) {
   RAILYARD_CHECK(routes.route_of_flow.size() == list.flows.size(), "{} routes for {} flows",
                  routes.route_of_flow.size(), list.flows.size());
-  return Run(list, routes, model, transport).run();
+  return Run(list, routes, model, transport, faults).run();
 }
 
 }  // namespace railyard::network

@@ -264,6 +264,10 @@ FlowRoutes routes_over_fabric(const FlowList& list, const topology::Topology& to
       out.route_of_flow.push_back(kNoRoute);
       continue;
     }
+    if (routing->needs_load()) {
+      out.route_of_flow.push_back(kRouteAtStart);
+      continue;
+    }
     auto at = of_endpoints.emplace(std::pair(one.source, one.destination), kNoRoute).first;
     if (routing->hashes() || at->second == kNoRoute) {
       routing->route({gpus[one.source], gpus[one.destination], flow}, route);
@@ -272,6 +276,11 @@ FlowRoutes routes_over_fabric(const FlowList& list, const topology::Topology& to
     out.route_of_flow.push_back(at->second);
   }
   errors.throw_if_any();
+  if (routing != nullptr) {
+    out.fabric = &topology;
+    out.gpus = gpus;
+    if (routing->needs_load()) out.by_load = routing;
+  }
   return out;
 }
 

@@ -15,6 +15,7 @@ struct Defaults {
   std::string_view acknowledgement;
   std::string_view spray_efficiency;
   std::string_view unfairness;
+  std::string_view collision_loss;
 };
 
 std::vector<ParameterSpec> parameters_of(const Defaults& defaults) {
@@ -43,9 +44,16 @@ std::vector<ParameterSpec> parameters_of(const Defaults& defaults) {
           ParameterSpec{.name = "unfairness",
                         .type = ParameterType::real,
                         .fallback = defaults.unfairness,
-                        .help = "packet_corrected: shares of flows are drawn from 1 ± this",
+                        .help = "packet_corrected: shares of sources on a single path are 1 ± this",
                         .min = 0,
-                        .max = 0.99}};
+                        .max = 0.99},
+          ParameterSpec{.name = "collision_loss",
+                        .type = ParameterType::real,
+                        .fallback = defaults.collision_loss,
+                        .help = "packet_corrected: share of its bytes that a flow loses where "
+                                "paths collide",
+                        .min = 0,
+                        .max = 1}};
 }
 
 Transport make_ideal(const config::Parameters& parameters) {
@@ -63,6 +71,7 @@ Transport make_packets(const config::Parameters& parameters) {
   transport.finish = Finish::acknowledged;
   transport.spray_efficiency = parameters.get<double>("spray_efficiency");
   transport.unfairness = parameters.get<double>("unfairness");
+  transport.collision_loss = parameters.get<double>("collision_loss");
   return transport;
 }
 
@@ -90,6 +99,9 @@ Bytes Transport::longest_packet(Bytes message) const {
   return (padded ? payload : std::min(payload, message)) + header;
 }
 
+// The last three numbers of each are the correction: what `tools/packets --fit TRANSPORT` finds on
+// the recorded ft128_100 cases of htsim, and only on those. nscc_oblivious, rccc, ndp and eqds have
+// no recorded runs on single paths, roce none that spray.
 std::span<const config::CatalogEntry<TransportFactory>> transport_catalog() {
   constexpr std::string_view kUecPayload = "\"4086B\"";
   constexpr std::string_view kCsgPayload = "\"4000B\"";
@@ -104,22 +116,22 @@ std::span<const config::CatalogEntry<TransportFactory>> transport_catalog() {
                        .help = "before the first byte leaves"}}},
        &make_ideal},
       {{"nscc", "Ultra Ethernet, sender congestion control, mixed spraying",
-        parameters_of({kUecPayload, kHeader, kAck, "1", "0"})},
+        parameters_of({kUecPayload, kHeader, kAck, "0.86", "0.3", "0"})},
        &make_short_last},
       {{"nscc_oblivious", "Ultra Ethernet, sender congestion control, oblivious spraying",
-        parameters_of({kUecPayload, kHeader, kAck, "1", "0"})},
+        parameters_of({kUecPayload, kHeader, kAck, "0.84", "0", "0"})},
        &make_short_last},
       {{"rccc", "Ultra Ethernet, receiver credits",
-        parameters_of({kUecPayload, kHeader, kAck, "1", "0"})},
+        parameters_of({kUecPayload, kHeader, kAck, "0.92", "0", "0"})},
        &make_short_last},
       {{"ndp", "NDP: receiver pulls, trimmed packets",
-        parameters_of({kCsgPayload, kHeader, kAck, "1", "0"})},
+        parameters_of({kCsgPayload, kHeader, kAck, "0.86", "0", "0"})},
        &make_padded},
       {{"eqds", "EQDS: receiver credits at the edge",
-        parameters_of({kCsgPayload, kHeader, kAck, "1", "0"})},
+        parameters_of({kCsgPayload, kHeader, kAck, "0.92", "0", "0"})},
        &make_padded},
       {{"roce", "RoCE v2: line rate and priority flow control",
-        parameters_of({kCsgPayload, kHeader, kAck, "1", "0"})},
+        parameters_of({kCsgPayload, kHeader, kAck, "1", "0.9", "0.03"})},
        &make_padded},
   };
   return table;

@@ -401,6 +401,90 @@ class Others(Case):
                          "simay")
 
 
+class Flows(Case):
+    FLOWS = "tests/cli/flows.csv"
+    GIVEN = ["--links", "tests/cli/links.csv", "--routes", "tests/cli/routes.csv"]
+
+    def bad(self, code, line, text, *arguments, name="bad.csv"):
+        file = self.folder / name
+        file.write_text(text)
+        self.refused(code, f"{name}{line}", "flows", str(file), *self.GIVEN, *arguments)
+
+    def test_times_are_exact_in_ticks(self):
+        """1 MB at 12.5 GB/s is 80 us, and 1 us away; its answer starts then. Flow 3 shares the
+        last link of flow 1: from 5 us on both have half, and 0.25 MB take 40 us: it ends at
+        45 us, and flow 1 at 100 us."""
+        out = self.folder / "times.csv"
+        self.good("flows", self.FLOWS, *self.GIVEN, "--out", str(out), "--quiet")
+        self.assertEqual(out.read_text(), "id,start_s,finish_s\n"
+                         "1,0.00000000000,0.00010100000\n2,0.00010100000,0.00018200000\n"
+                         "3,0.00000500000,0.00004600000\n")
+
+    def test_json_has_the_statistics(self):
+        done = self.good("flows", self.FLOWS, *self.GIVEN, "--format", "json")
+        result = json.loads(done.stdout)
+        self.assertEqual((result["flows"], result["unfinished"]), (3, 0))
+        self.assertAlmostEqual(result["makespan_s"], 182e-6)
+        self.assertEqual(sum(size["flows"] for size in result["by_size"]), 3)
+
+    def test_every_transport_model_and_routing_runs(self):
+        fabric = ["--topology", "topologies/clos_minipod_2048.json"]
+        for transport in ("ideal", "nscc", "nscc_oblivious", "rccc", "ndp", "eqds", "roce"):
+            self.good("flows", self.FLOWS, *self.GIVEN, "--transport", transport)
+        for network in ("fluid", "analytic", "loggp"):
+            self.good("flows", self.FLOWS, *self.GIVEN, "--network", network)
+        for routing in ("ecmp", "static", "shortest", "spray", "adaptive"):
+            self.good("flows", self.FLOWS, *fabric, "--routing", routing, "--transport", "roce",
+                      "--network", "packet_corrected")
+
+    def test_wrong_lists_are_named_by_line(self):
+        header = "id,src,dst,bytes,start,deps\n"
+        self.bad(2, ":2 column \"deps\": no flow has the id", header + "1,0,8,5,0,9\n")
+        self.bad(2, ":2: flow 1 waits for itself", header + "1,0,8,5,0,2\n2,0,8,5,0,1\n")
+        self.bad(2, ":2 column \"dst\": is the source", header + "1,0,0,5,0,\n")
+        self.bad(2, ":2 column \"bytes\": must be at least 1", header + "1,0,8,0,0,\n")
+        self.bad(2, ":2: flow 1: no route from", header + "1,8,16,5,0,\n")
+        self.bad(2, ":1: missing column \"bytes\"", "id,src,dst,start\n1,0,8,0\n")
+        self.bad(2, ":2: start 5: in which unit?", "Nodes 9\n0->8 start 5 size 1\n",
+                 name="bad.cm")
+
+    def test_options_that_do_nothing_are_refused(self):
+        for line, *options in (
+                ("either --topology or --links",),
+                ("--routing: needs --topology", *self.GIVEN, "--routing", "spray"),
+                ("--seed: needs --topology", *self.GIVEN, "--seed", "1"),
+                ("--start-unit: only for .cm", *self.GIVEN, "--start-unit", "us"),
+                ("--timeout: needs --faults", *self.GIVEN, "--timeout", "1ms"),
+                ("has no packets", *self.GIVEN, "--network", "packet_corrected"),
+                ("unknown transport", *self.GIVEN, "--transport", "tcp")):
+            self.refused(2, line, "flows", self.FLOWS, *options)
+
+    def test_flows_go_around_failed_links(self):
+        """The fabric has other spines: the flow goes on. A failed leaf cuts the host off."""
+        flows = self.folder / "flows.csv"
+        flows.write_text("id,src,dst,bytes,start\n1,0,127,100000000,0\n")
+        topology = self.folder / "two.topo"
+        topology.write_text("Nodes 8\nTiers 2\nPodsize 8\n\nTier 0\nDownlink_speed_Gbps 100\n"
+                            "Radix_Down 4\nRadix_Up 4\nDownlink_Latency_ns 500\n\nTier 1\n"
+                            "Downlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n")
+        flows.write_text("id,src,dst,bytes,start\n1,0,7,100000000,0\n")
+        faults = self.folder / "faults.csv"
+        command = ["flows", str(flows), "--topology", str(topology), "--faults", str(faults),
+                   "--format", "json", "--routing"]
+        for routing in ("spray", "shortest", "ecmp", "static"):
+            faults.write_text("time,event,node\n" + "".join(
+                f"0.001,fail,US{spine}\n" for spine in range(3)))
+            result = json.loads(self.good(*command, routing).stdout)
+            self.assertAlmostEqual(result["makespan_s"], 8.002e-3, places=9)
+            self.assertLessEqual(result["repaths"], 3)
+            faults.write_text("time,event,node\n0.001,fail,LS1\n0.003,recover,LS1\n")
+            result = json.loads(self.good(*command, routing).stdout)
+            self.assertAlmostEqual(result["makespan_s"], 10.002e-3, places=9)
+        faults.write_text("time,event,node\n0.001,fail,LS1\n")
+        result = json.loads(self.good(*command, "spray").stdout)
+        self.assertEqual(result["unfinished"], 1)
+
+
 if __name__ == "__main__":
     PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main(verbosity=0)

@@ -84,14 +84,18 @@ struct LinkTable {
 };
 [[nodiscard]] LinkTable read_link_table(const std::filesystem::path& path);
 
-/// Which links every flow takes. Flows with one path share it.
+/// Which links every flow takes. Flows with one path share it. Where the routing needs the load, a
+/// flow without links of its own gets its route when it starts.
 struct FlowRoutes {
-  std::vector<Bandwidth> capacities;        ///< by link
-  std::vector<topology::LinkUse> uses;      ///< of all routes, one after the other
-  std::vector<std::uint32_t> first_use{0};  ///< routes + 1
-  std::vector<Duration> latencies;          ///< by route: of its longest path
-  std::vector<std::uint32_t> route_of_flow;
-  bool sprayed = false;  ///< a usage below 1 is a share of the packets
+  std::vector<Bandwidth> capacities;           ///< by link
+  std::vector<topology::LinkUse> uses;         ///< of all routes, one after the other
+  std::vector<std::uint32_t> first_use{0};     ///< routes + 1
+  std::vector<Duration> latencies;             ///< by route: of its longest path
+  std::vector<std::uint32_t> route_of_flow;    ///< kRouteAtStart: `by_load` says it
+  bool sprayed = false;                        ///< a usage below 1 is a share of the packets
+  const topology::Topology* fabric = nullptr;  ///< in which flows may be led around failed links
+  const topology::Routing* by_load = nullptr;  ///< must outlive the run
+  std::vector<GpuId> gpus;                     ///< by endpoint, for these two
 
   [[nodiscard]] std::span<const topology::LinkUse> route(std::size_t index) const {
     return {uses.data() + first_use[index], first_use[index + 1] - first_use[index]};
@@ -109,19 +113,49 @@ struct FlowRoutes {
                                             const topology::Topology& topology,
                                             const topology::Routing* routing);
 
+inline constexpr std::uint32_t kRouteAtStart = UINT32_MAX - 1;
+
+/// From `time` on, links have this share of their capacity; 0: they are down.
+struct Fault {
+  TimePoint time{};
+  std::vector<LinkId> links;
+  double factor = 1.0;
+};
+
+/// CSV: time (seconds), event (fail | degrade | recover), link or node (all links of it), value
+/// (degrade: the share of the capacity that stays). In order of time.
+[[nodiscard]] std::vector<Fault> read_fault_table(const std::filesystem::path& path,
+                                                  const LinkTable& links);
+[[nodiscard]] std::vector<Fault> read_fault_table(const std::filesystem::path& path,
+                                                  const topology::Topology& fabric);
+
+/// What happens to the links during a run. A flow on a failed link is led over the equal paths that
+/// are left, if the fabric has any, and back when all its own links are up; else it stands still,
+/// and is given up after the timeout. (Only with the models that share links.)
+struct FaultPlan {
+  std::vector<Fault> faults;
+  std::optional<Duration> timeout;
+};
+
+/// The finish of a flow that was given up, stands still for ever, or waits for such a one.
+inline constexpr TimePoint kNever = TimePoint::max();
+
 struct FlowTimes {
-  TimePoint start{};   ///< when it could start
-  TimePoint finish{};  ///< as the transport counts: at the receiver, or the last acknowledgement
-  Duration alone{};    ///< what it takes on an idle network
+  TimePoint start = kNever;  ///< when it could start
+  TimePoint finish =
+      kNever;        ///< as the transport counts: at the receiver, or the last acknowledgement
+  Duration alone{};  ///< what it takes on an idle network
 };
 
 struct FlowListResult {
   std::vector<FlowTimes> times;  ///< by flow
   NetworkCounters counters;
   std::uint64_t events = 0;  ///< starts, completions and signals
+  std::uint64_t repaths = 0;
 };
 
 [[nodiscard]] FlowListResult run_flow_list(const FlowList& list, const FlowRoutes& routes,
-                                           const NetworkModel& model, const Transport& transport);
+                                           const NetworkModel& model, const Transport& transport,
+                                           const FaultPlan& faults = {});
 
 }  // namespace railyard::network

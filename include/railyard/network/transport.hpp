@@ -41,9 +41,12 @@ struct Transport {
   /// Share of the capacity of links over which traffic is sprayed that a full load can use; 1: all.
   /// Of the correction (network model packet_corrected) only.
   double spray_efficiency = 1.0;
-  /// Congestion control shares a link unevenly: shares of flows are drawn from 1 ± this. Of the
-  /// correction only.
+  /// On single paths, congestion control shares a link unevenly: the share of each source is drawn
+  /// from 1 ± this. Of the correction only.
   double unfairness = 0.0;
+  /// On single paths: share of its bytes that a flow loses to settling, pauses and retransmissions
+  /// when it meets another flow inside the fabric at its start. Of the correction only.
+  double collision_loss = 0.0;
 
   [[nodiscard]] bool has_packets() const { return payload.count() > 0; }
   /// Bytes on the wire of a message.

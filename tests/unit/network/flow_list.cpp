@@ -292,3 +292,66 @@ TEST_CASE("a connection matrix that contradicts itself is refused with its line"
   names("Nodes 2\n0->1 start 0 size 5 prio 2\n", ":2: unknown word \"prio\"");
   names("Nodes 2\nfailure switch_type TOR switch_id 1 link_id 1\n", ":2: failures stand");
 }
+
+namespace {
+
+FlowListResult ran_with_faults(const std::string& rows, const std::string& faults,
+                               std::optional<Duration> timeout) {
+  const FlowList list = list_of(rows);
+  const TextFile links("links.csv", kLinks);
+  const TextFile routes("routes.csv", kRoutes);
+  const TextFile table("faults.csv", faults);
+  const LinkTable by_id = read_link_table(links.path());
+  return run_flow_list(list, routes_over_links(list, by_id, routes.path()),
+                       model_of(Fidelity::fluid), transport_of("ideal"),
+                       {read_fault_table(table.path(), by_id), timeout});
+}
+
+}  // namespace
+
+// 1 MB at 10 GB/s: 0.4 MB in 40 us, then nothing for 100 us, then 0.3 MB at half the capacity in 60
+// us, then 0.3 MB in 30 us: 230 us, and 1 us of latency.
+TEST_CASE("a flow stands still while its link is down and goes slower while it is degraded") {
+  const auto result = ran_with_faults("id,src,dst,bytes,start\n1,a,b,1000000,0\n",
+                                      "time,event,link,value\n40e-6,fail,ab,\n"
+                                      "140e-6,degrade,0,0.5\n200e-6,recover,ab,\n",
+                                      std::nullopt);
+  CHECK(us(result.times[0].finish) == doctest::Approx(231));
+}
+
+// The link is down from 40 us on. Given up at 90 us, the flow never ends, and neither does the one
+// that waits for it; the third uses another link.
+TEST_CASE("a flow that stands still too long is given up") {
+  const auto result = ran_with_faults(
+      "id,src,dst,bytes,start,deps\n1,a,b,1000000,0,\n2,b,a,1000000,0,1\n3,b,a,1000000,0,\n",
+      "time,event,link\n40e-6,fail,ab\n100e-6,recover,ab\n", from_seconds(50e-6));
+  CHECK(result.times[0].finish == kNever);
+  CHECK(result.times[1].start == kNever);
+  CHECK(us(result.times[2].finish) == doctest::Approx(101));
+  const auto patient = ran_with_faults(
+      "id,src,dst,bytes,start,deps\n1,a,b,1000000,0,\n2,b,a,1000000,0,1\n3,b,a,1000000,0,\n",
+      "time,event,link\n40e-6,fail,ab\n100e-6,recover,ab\n", from_seconds(70e-6));
+  CHECK(us(patient.times[0].finish) == doctest::Approx(161));
+}
+
+TEST_CASE("a table of faults that makes no sense is refused with its line") {
+  const auto refusal_of_faults = [](const std::string& text) {
+    try {
+      (void)ran_with_faults("id,src,dst,bytes,start\n1,a,b,5,0\n", text, std::nullopt);
+    } catch (const config::ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const auto names = [&](const std::string& text, const std::string& what) {
+    const std::string found = refusal_of_faults(text);
+    INFO(found);
+    CHECK(found.find(what) != std::string::npos);
+  };
+  names("time,event,link\n1,fail,q\n", ":2 column \"link\": there is no link \"q\"");
+  names("time,event,link\n1,break,ab\n", ":2 column \"event\": \"break\" is none of");
+  names("time,event,link,value\n1,degrade,ab,\n", ":2 column \"value\": expected a finite");
+  names("time,event,link,value\n1,fail,ab,0.5\n", ":2 column \"value\": only degrade has");
+  names("time,event,node\n1,fail,ab\n", ":2 column \"node\": there is no node \"ab\"");
+  names("time,event,link\n-1,fail,ab\n", ":2 column \"time\": must be from 0");
+}
