@@ -26,9 +26,9 @@ LinkUse on(std::uint32_t link, double usage = 1.0) {
 
 }  // namespace
 
-// Link 1 (20) is only used together with link 0 (10): full only when 0 is. Link 2 (5) is used with
-// 0 but fills up first. Link 3 has a flow of its own and is the wider one of its routes. Links 4 and
-// 5 are equal and always together: the last one stays. Link 6 is used by nobody.
+// Link 1 (20) is only used together with link 0 (10): full only when 0 is. Link 2 (5) is used
+// with 0 but fills up first. Link 3 has a flow of its own and is the wider one of its routes.
+// Links 4 and 5 are equal and always together: the last one stays. Link 6 is used by nobody.
 TEST_CASE("a link is dominated when another one is on all its routes and fills up no later") {
   const std::vector<std::vector<LinkUse>> routes = {
       {on(0), on(1), on(3)}, {on(0), on(2)}, {on(3), on(4), on(5)}, {on(1), on(0)}};
