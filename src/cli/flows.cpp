@@ -315,17 +315,21 @@ network::FaultPlan fault_plan(const CommandLine& line, const network::NetworkMod
   return plan;
 }
 
+constexpr const char* kAbout =
+    "The network by itself: runs a list of flows over a fabric, or over given links and routes, "
+    "and prints how\nlong they take. FLOWS is a table (.csv, .csv.gz) with the columns "
+    "id,src,dst,bytes, one of start | start_s |\nstart_us | start_ps, and optionally deps (ids "
+    "separated by ';' that the receiver must have), dep (complete at its\nsender), links (of the "
+    "flow's own route), share (weight among others) and cap_Bps (never faster); or a\nconnection "
+    "matrix of htsim (.cm).";
+
 }  // namespace
 
 int flows(const Arguments& arguments) {
   CommandLine line(
       {"flows",
        "FLOWS",
-       "The network by itself: runs a list of flows over a fabric, or over given links and "
-       "routes, and prints how\nlong they take. FLOWS is a table (.csv, .csv.gz) with the columns "
-       "id,src,dst,bytes, one of start | start_s |\nstart_us | start_ps, and optionally deps "
-       "(ids separated by ';' that the receiver must have), dep (complete at its\nsender) and "
-       "links (of the flow's own route); or a connection matrix of htsim (.cm).",
+       kAbout,
        {"railyard flows tests/cli/flows.csv --topology topologies/clos_minipod_2048.json "
         "--routing spray",
         "railyard flows tests/cli/flows.csv --links tests/cli/links.csv --routes "

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string_view>
 #include <unordered_map>
 
@@ -55,6 +56,8 @@ class Reader {
     received_ = csv_.optional("deps");
     sent_ = csv_.optional("dep");
     links_ = csv_.optional("links");
+    share_ = csv_.optional("share");
+    cap_ = csv_.optional("cap_Bps");
     csv_.finish({}, errors_);
     if (csv_.rows() == 0) errors_.add(csv_.name() + ": has a header but not one flow");
     errors_.throw_if_any();
@@ -95,6 +98,10 @@ class Reader {
     const double start =
         csv_.real(row, start_, errors_, {.min = 0, .max = kTicksMax / ticks_per_unit_});
     flow.start = TimePoint(to_ticks(start * ticks_per_unit_));
+    if (share_) flow.share = csv_.real(row, share_, errors_, {.min = 1e-6, .max = 1e6});
+    if (cap_ && !csv_.is_empty(row, cap_)) {
+      flow.cap = Bandwidth(std::llround(csv_.real(row, cap_, errors_, {.min = 1, .max = 1e15})));
+    }
     list_.flows.push_back(std::move(flow));
     if (links_) list_.own_links.emplace_back(csv_.text(row, links_));
   }
@@ -133,7 +140,8 @@ class Reader {
   config::Csv csv_;
   config::Errors errors_;
   FlowList list_;
-  config::CsvColumn id_, source_, destination_, bytes_, start_, received_, sent_, links_;
+  config::CsvColumn id_, source_, destination_, bytes_, start_, received_, sent_, links_, share_,
+      cap_;
   double ticks_per_unit_ = 1;
   std::unordered_map<std::string_view, std::uint32_t> ids_;
   std::unordered_map<std::string_view, std::uint32_t> endpoints_;

@@ -219,11 +219,12 @@ Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& mod
 
 /// Shares are multiples of 1/1024, so that the solver sums them exactly.
 double Run::share(std::uint32_t flow) const {
-  if (!corrects_single_paths_ || transport_.unfairness == 0) return 1.0;
+  const double given = list_.flows[flow].share;
+  if (!corrects_single_paths_ || transport_.unfairness == 0) return given;
   const std::uint64_t source = list_.flows[flow].source;
   const double drawn = static_cast<double>(mix64(mix64(model_.seed) ^ source) >> 11U) * 0x1p-53;
   const double share = 1.0 + transport_.unfairness * (2.0 * drawn - 1.0);
-  return std::max(1.0, std::floor(share * 1024.0)) / 1024.0;
+  return given * std::max(1.0, std::floor(share * 1024.0)) / 1024.0;
 }
 
 /// Bytes on the wire, with what the flow loses because it meets others inside the fabric.
@@ -240,7 +241,10 @@ Bytes Run::with_losses(std::uint32_t flow) const {
 }
 
 Duration Run::alone_transfer(std::uint32_t flow) const {
-  return spent(wire(flow), 1.0 / pace(flow).solo_bytes_per_s);
+  double rate = pace(flow).solo_bytes_per_s;
+  const auto cap = static_cast<double>(list_.flows[flow].cap.bytes_per_s());
+  if (cap > 0) rate = std::min(rate, cap);
+  return spent(wire(flow), 1.0 / rate);
 }
 
 Duration Run::to_receiver(std::uint32_t flow) const {
@@ -335,6 +339,7 @@ void Run::enter(std::uint32_t flow, TimePoint now) {
 
 void Run::start(std::uint32_t flow, Bytes bytes, TimePoint now) {
   FlowSpec spec{.size = bytes, .route = {}, .share = share(flow), .tag = flow};
+  spec.cap = list_.flows[flow].cap;
   if (has_own_route(flow) || registered_.empty()) {
     spec.route = solver_links_of(flow);
     if (has_own_route(flow) && efficiency_ < 1.0) {

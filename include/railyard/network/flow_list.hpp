@@ -38,6 +38,8 @@ struct ListedFlow {
   std::uint32_t destination = 0;  ///< another one
   Bytes size;                     ///< > 0
   TimePoint start{};              ///< not before
+  double share = 1.0;             ///< weight among others, > 0
+  Bandwidth cap{};                ///< its sender is never faster; zero: no cap
   std::uint32_t line = 0;         ///< of the file
 };
 
@@ -65,7 +67,8 @@ struct FlowList {
 };
 
 /// CSV with the columns id, src, dst, bytes, one of start | start_s | start_us | start_ps, and
-/// optionally deps (ids separated by ';', received), dep (sent), links (separated by spaces).
+/// optionally deps (ids separated by ';', received), dep (sent), links (separated by spaces), share
+/// (weight among others, default 1), cap_Bps (never faster; empty: no cap).
 [[nodiscard]] FlowList read_flow_csv(const std::filesystem::path& path);
 
 /// A connection matrix of htsim (.cm) with its triggers. htsim's own programs disagree on the unit

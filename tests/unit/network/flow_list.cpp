@@ -355,3 +355,21 @@ TEST_CASE("a table of faults that makes no sense is refused with its line") {
   names("time,event,node\n1,fail,ab\n", ":2 column \"node\": there is no node \"ab\"");
   names("time,event,link\n-1,fail,ab\n", ":2 column \"time\": must be from 0");
 }
+
+// Two flows of 30 kB on 10 GB/s, shares 2 and 1: the first runs at 6.67 GB/s and ends at 4.5 us
+// with 15 kB of the second sent; the rest at 10 GB/s takes 1.5 us. With a cap of 2.5 GB/s on the first,
+// the second has 7.5 GB/s and ends at 4 us, the first at 12 us. Latency 1 us to the receiver.
+TEST_CASE("shares and caps of a list reach the network") {
+  const auto shared =
+      ran(list_of("id,src,dst,bytes,start,share\n1,a,b,30000,0,2\n2,a,b,30000,0,1\n"),
+          model_of(Fidelity::fluid), transport_of("ideal"));
+  CHECK(us(shared.times[0].finish) == doctest::Approx(5.5));
+  CHECK(us(shared.times[1].finish) == doctest::Approx(7.0));
+  const auto capped =
+      ran(list_of("id,src,dst,bytes,start,cap_Bps\n1,a,b,30000,0,2.5e9\n2,a,b,30000,0,\n"),
+          model_of(Fidelity::fluid), transport_of("ideal"));
+  CHECK(us(capped.times[0].finish) == doctest::Approx(13.0));
+  CHECK(in_seconds(capped.times[0].alone) == doctest::Approx(13e-6));
+  CHECK(us(capped.times[1].finish) == doctest::Approx(5.0));
+  CHECK_THROWS(list_of("id,src,dst,bytes,start,share\n1,a,b,30000,0,0\n"));
+}
