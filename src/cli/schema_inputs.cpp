@@ -67,10 +67,63 @@ std::string link(Members more = {}) {
   return object(more, {"bandwidth"});
 }
 
-/// Schemas of the keys of topology builders; one that is not here may hold anything.
-std::map<std::string_view, std::string> topology_members() {
+std::string words_of_gpus() {
   std::vector<std::string_view> gpus;
   for (const workload::GpuSpec& gpu : workload::gpu_catalog()) gpus.push_back(gpu.name);
+  return words(gpus);
+}
+
+std::string nvlink() {
+  return link({{"wiring", words({"nvswitch", "full_mesh", "hypercube_mesh"})},
+               {"hosts_per_island", integer(1)}});
+}
+
+/// Keys of hosts that are mixed, and of the builders beside clos and fat_tree.
+Members more_topology_members() {
+  const std::string host_group = object({{"hosts", integer(1)},
+                                         {"gpu", words_of_gpus()},
+                                         {"gpus_per_host", integer(1)},
+                                         {"nvlink", nvlink()},
+                                         {"pcie", link()},
+                                         {"nic", link({{"per_host", integer(1)}})}},
+                                        {"hosts", "gpu", "gpus_per_host", "nic"});
+  const std::string counts = any_of({integer(1), array_of(integer(1), 1)});
+  const std::string tier = object({{"hosts", counts},
+                                   {"leaves", integer(1)},
+                                   {"joins", counts},
+                                   {"switches", integer(1)},
+                                   {"link", link()},
+                                   {"oversubscription", number(0, 1e6)},
+                                   {"uplinks", integer(1)}});
+  return {{"host_groups", array_of(host_group, 1)},
+          {"tiers", array_of(tier, 1)},
+          {"groups", integer(1)},
+          {"routers_per_group", integer(1)},
+          {"hosts_per_router", integer(1)},
+          {"global_links_per_router", integer(1)},
+          {"leaves_per_group", integer(1)},
+          {"spines_per_group", integer(1)},
+          {"global_links_per_spine", integer(1)},
+          {"global_link", link()},
+          {"local_links", integer(1)},
+          {"parallel", integer(1)},
+          {"switches", integer(1)},
+          {"hosts_per_switch", integer(1)},
+          {"dimensions", array_of(integer(1), 1)},
+          {"wrap", boolean()},
+          {"paths", words({"dimension_order", "minimal"})},
+          {"pods", integer(1)},
+          {"segments_per_pod", integer(1)},
+          {"hosts_per_segment", integer(1)},
+          {"planes", integer(1)},
+          {"aggregations", integer(1)},
+          {"aggregation_uplinks", integer(1)}};
+}
+
+using KeySchemas = std::map<std::string, std::string, std::less<>>;
+
+/// Schemas of the keys of topology builders; one that is not here may hold anything.
+KeySchemas topology_members() {
   const std::string graph_node = object(
       {{"name", text()}, {"kind", text()}, {"host", text()}, {"minipod", text()}, {"nic", text()}},
       {"name", "kind"});
@@ -79,30 +132,33 @@ std::map<std::string_view, std::string> topology_members() {
                                        {"count", integer(1)},
                                        {"one_way", boolean()},
                                        {"tier", text()}});
-  return {{"gpu", words(gpus)},
-          {"gpus_per_host", integer(1)},
-          {"nvlink", link()},
-          {"pcie", link()},
-          {"nic", link({{"per_host", integer(1)}})},
-          {"switch_link", link()},
-          {"core_link", link()},
-          {"hosts_per_leaf", integer(1)},
-          {"leaf_hosts", array_of(array_of(integer(1), 1), 1)},
-          {"oversubscription", object({{"leaf", number(0, 1e6)}, {"minipod", number(0, 1e6)}})},
-          {"partial_leaf", words({"full_uplinks", "scaled_uplinks"})},
-          {"spines_per_minipod", integer(1)},
-          {"spines", integer(1)},
-          {"cores", integer(1)},
-          {"radix", integer(1)},
-          {"k", integer(2)},
-          {"hosts", integer(1)},
-          {"file", text()},
-          {"nodes", array_of(graph_node, 1)},
-          {"links", array_of(graph_link)}};
+  KeySchemas out{
+      {"gpu", words_of_gpus()},
+      {"gpus_per_host", integer(1)},
+      {"nvlink", nvlink()},
+      {"pcie", link()},
+      {"nic", link({{"per_host", integer(1)}})},
+      {"switch_link", link()},
+      {"core_link", link()},
+      {"hosts_per_leaf", integer(1)},
+      {"leaf_hosts", array_of(array_of(integer(1), 1), 1)},
+      {"oversubscription", object({{"leaf", number(0, 1e6)}, {"minipod", number(0, 1e6)}})},
+      {"partial_leaf", words({"full_uplinks", "scaled_uplinks"})},
+      {"spines_per_minipod", integer(1)},
+      {"spines", integer(1)},
+      {"cores", integer(1)},
+      {"radix", integer(1)},
+      {"k", integer(2)},
+      {"hosts", integer(1)},
+      {"file", text()},
+      {"nodes", array_of(graph_node, 1)},
+      {"links", array_of(graph_link)}};
+  for (auto& [key, schema] : more_topology_members()) out.emplace(key, schema);
+  return out;
 }
 
 /// Of files that are read: those that differ from the builders'.
-std::map<std::string_view, std::string> read_members() {
+KeySchemas read_members() {
   std::vector<std::string_view> formats;
   for (const auto& reader : topology::reader_catalog()) formats.push_back(reader.name);
   const std::string terms = object({{"bandwidth", bandwidth()},

@@ -143,6 +143,13 @@ void read_topology(Reader& scenario, World& world) {
   world.topology_text = node.dump();
   world.topology = topology::build(node, scenario.errors());
   if (world.topology.gpu_count() == 0) return;
+  if (const auto kinds = world.topology.gpu_kinds(); kinds.size() > 1) {
+    scenario.errors().add(node, fmt::format("hosts with {} and with {} GPUs: a job would run on "
+                                            "both, which is not simulated; give the host groups "
+                                            "one kind",
+                                            kinds[0], kinds[1]));
+    return;
+  }
   world.gpu = workload::find_gpu(world.topology.gpu_kind());
   if (world.gpu == nullptr && !node.find("gpu")) {
     scenario.fail("topology",

@@ -65,14 +65,19 @@ std::string Topology::node_name(NodeId node) const {
   const std::size_t i = index(node);
   RAILYARD_CHECK(i < kinds_.size(), "node {} of {}", i, kinds_.size());
   if (i >= first_named_node_) return node_names_[i - first_named_node_];
-  const auto host = static_cast<HostId>(i / nodes_per_host_);
-  const std::size_t offset = i % nodes_per_host_;
-  // A block is GPUs, then the island, then NICs.
-  const std::size_t gpus = hosts_[index(host)].gpus;
-  const std::string prefix = host_name(host);
-  if (offset < gpus) return fmt::format("{}/gpu{}", prefix, offset);
-  if (offset == gpus) return fmt::format("{}/{}", prefix, name(kinds_[i]));
-  return fmt::format("{}/nic{}", prefix, offset - gpus - 1);
+  // A block is GPUs, then the island where one begins with this host, then NICs.
+  const auto begins_after = [this](NodeId bound, const Host& host) {
+    return bound < gpu_node(host.first_gpu);
+  };
+  const auto next = std::upper_bound(hosts_.begin(), hosts_.end(), node, begins_after);
+  const auto host = static_cast<std::size_t>(next - hosts_.begin()) - 1;
+  const std::size_t first = index(gpu_node(hosts_[host].first_gpu));
+  const std::size_t gpus = hosts_[host].gpus;
+  const std::string prefix = host_name(static_cast<HostId>(host));
+  if (i - first < gpus) return fmt::format("{}/gpu{}", prefix, i - first);
+  if (kinds_[i] != NodeKind::nic) return fmt::format("{}/{}", prefix, name(kinds_[i]));
+  const std::size_t island = kinds_[first + gpus] == NodeKind::nic ? 0 : 1;
+  return fmt::format("{}/nic{}", prefix, i - first - gpus - island);
 }
 
 std::string Topology::link_name(LinkId id) const {

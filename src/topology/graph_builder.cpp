@@ -8,7 +8,7 @@ namespace railyard::topology {
 
 GraphBuilder::GraphBuilder(std::string builder, std::string gpu_kind) {
   topology_.builder_ = std::move(builder);
-  topology_.gpu_kind_ = std::move(gpu_kind);
+  topology_.gpu_kinds_ = {std::move(gpu_kind)};
 }
 
 NodeId GraphBuilder::add_block_node(NodeKind kind) {
@@ -32,11 +32,15 @@ void GraphBuilder::add_cable(NodeId a, NodeId b, const Cable& cable, std::uint32
 }
 
 void GraphBuilder::add_host(LeafId leaf, MinipodId minipod, std::span<const NodeId> gpus,
-                            std::span<const NodeId> nics) {
+                            std::span<const NodeId> nics, std::string_view gpu_kind) {
   RAILYARD_CHECK(gpus.size() == nics.size(), "{} GPUs and {} NICs", gpus.size(), nics.size());
   const auto id = static_cast<HostId>(topology_.hosts_.size());
+  auto& kinds = topology_.gpu_kinds_;
+  auto kind = gpu_kind.empty() ? kinds.begin() : std::find(kinds.begin(), kinds.end(), gpu_kind);
+  if (kind == kinds.end()) kind = kinds.insert(kind, std::string(gpu_kind));
   topology_.hosts_.push_back({static_cast<GpuId>(topology_.gpu_nodes_.size()),
-                              static_cast<std::uint32_t>(gpus.size()), leaf, minipod});
+                              static_cast<std::uint32_t>(gpus.size()), leaf, minipod,
+                              static_cast<std::uint32_t>(kind - kinds.begin())});
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     topology_.gpu_nodes_.push_back(gpus[i]);
     topology_.nic_of_gpu_.push_back(nics[i]);

@@ -1,8 +1,8 @@
 // Collects nodes, links and hosts, then freezes them into a Topology (CSR form).
 //
-// The order of nodes carries meaning for the regular fabrics: hosts are equal blocks (GPUs, island,
-// NICs) in order, then the switches level by level. Links that leave a node are sorted by where
-// they go, parallel links in order of adding.
+// The order of nodes carries meaning for the regular fabrics: hosts are blocks (GPUs, the island
+// that begins with the host, NICs) in order, then the switches level by level. Links that leave a
+// node are sorted by where they go, parallel links in order of adding.
 #pragma once
 
 #include <memory>
@@ -50,10 +50,9 @@ class GraphBuilder {
   void add_link(const Link& link) { unsorted_.push_back(link); }
   /// `count` parallel cables: two directed links each.
   void add_cable(NodeId a, NodeId b, const Cable& cable, std::uint32_t count = 1);
-  /// The host's GPUs and the NIC of each, in order.
+  /// The host's GPUs and the NIC of each, in order; their kind where fabrics mix them.
   void add_host(LeafId leaf, MinipodId minipod, std::span<const NodeId> gpus,
-                std::span<const NodeId> nics);
-  void set_nodes_per_host(std::uint32_t nodes) { topology_.nodes_per_host_ = nodes; }
+                std::span<const NodeId> nics, std::string_view gpu_kind = {});
   void set_host_names(std::vector<std::string> names) { topology_.host_names_ = std::move(names); }
   LeafId add_leaf(std::string name);
   MinipodId add_minipod(std::string name);

@@ -87,6 +87,28 @@ void read_nics(config::Reader& reader, HostPlan& plan) {
       &plan);
 }
 
+void read_nvlink(config::Reader& reader, HostPlan& plan) {
+  const auto node = reader.child("nvlink");
+  if (!node) return;
+  plan.nvlink = read_link(
+      *node, reader.errors(),
+      [](config::Reader& nvlink, void* context) {
+        auto& host = *static_cast<HostPlan*>(context);
+        host.wiring = static_cast<Wiring>(
+            nvlink.optional_choice("wiring", {"nvswitch", "full_mesh", "hypercube_mesh"}, 0));
+        if (host.wiring == Wiring::hypercube_mesh && host.gpus != 8)
+          nvlink.fail("wiring", fmt::format("a hypercube mesh joins 8 GPUs, not {}", host.gpus));
+        if (host.wiring != Wiring::nvswitch && nvlink.has("hosts_per_island")) {
+          (void)nvlink.child("hosts_per_island");
+          nvlink.fail("hosts_per_island", "only an NVSwitch joins hosts: leave it out");
+          return;
+        }
+        host.hosts_per_island = static_cast<std::uint32_t>(nvlink.optional<std::int64_t>(
+            "hosts_per_island", 1, config::Range<std::int64_t>{1, 4096}));
+      },
+      &plan);
+}
+
 }  // namespace
 
 HostPlan read_host_plan(config::Reader& reader) {
@@ -95,7 +117,7 @@ HostPlan read_host_plan(config::Reader& reader) {
   const auto gpus =
       reader.required<std::int64_t>("gpus_per_host", config::Range<std::int64_t>{1, 4096});
   plan.gpus = gpus >= 1 && gpus <= 4096 ? static_cast<std::uint32_t>(gpus) : 1;
-  plan.nvlink = optional_link(reader, "nvlink");
+  read_nvlink(reader, plan);
   read_nics(reader, plan);
   if (const auto pcie = optional_link(reader, "pcie")) {
     plan.pcie = *pcie;
@@ -106,29 +128,6 @@ HostPlan read_host_plan(config::Reader& reader) {
                 "missing key \"pcie\": without \"nvlink\" the GPUs of a host talk over PCIe");
   }
   return plan;
-}
-
-std::vector<NodeId> add_host_interior(GraphBuilder& graph, const HostPlan& plan, LeafId leaf,
-                                      MinipodId minipod) {
-  std::vector<NodeId> gpus;
-  std::vector<NodeId> nics;
-  std::vector<NodeId> nic_of_gpu;
-  for (std::uint32_t i = 0; i < plan.gpus; ++i) gpus.push_back(graph.add_block_node(NodeKind::gpu));
-  const NodeId island =
-      graph.add_block_node(plan.nvlink ? NodeKind::nvswitch : NodeKind::pcie_switch);
-  for (std::uint32_t i = 0; i < plan.nics; ++i) nics.push_back(graph.add_block_node(NodeKind::nic));
-  const Cable pcie = plan.pcie.cable(Tier::host);
-  for (std::uint32_t i = 0; i < plan.gpus; ++i) {
-    const NodeId nic = nics[plan.nic_of(i)];
-    nic_of_gpu.push_back(nic);
-    graph.add_cable(gpus[i], island, plan.nvlink ? plan.nvlink->cable(Tier::nvlink) : pcie);
-    if (plan.nvlink) graph.add_cable(gpus[i], nic, pcie);
-  }
-  if (!plan.nvlink) {
-    for (const NodeId nic : nics) graph.add_cable(island, nic, pcie);
-  }
-  graph.add_host(leaf, minipod, gpus, nic_of_gpu);
-  return nics;
 }
 
 }  // namespace railyard::topology

@@ -1,8 +1,18 @@
-// The inside of a host, as the builders read it from JSON. All hosts of a fabric are alike. Keys:
+// The inside of a host, as the builders read it from JSON. All hosts of a fabric are alike, or
+// those of a host group are (host_blocks.hpp). Keys:
 //
 //   gpu            name of the GPU kind, a key of the GPU catalog: "A100-80"
 //   gpus_per_host  GPUs of a host
-//   nvlink         {link} of each GPU to the NVSwitch, per direction. Absent: GPUs talk over PCIe
+//   nvlink         {link, wiring, hosts_per_island} of each GPU to the NVSwitch, per direction.
+//                  Absent: GPUs talk over PCIe
+//                    wiring  "nvswitch" (default), or no switch but {link} from GPU to GPU:
+//                            "full_mesh", one between any two (as MI300X hosts are built), or
+//                            "hypercube_mesh", the hybrid cube mesh of a DGX-1 with V100s (NVIDIA
+//                            DGX-1 system architecture white paper, 2017; 8 GPUs): two quads, fully
+//                            meshed, GPU i joined to i + 4, one or two NVLinks each. GPUs that are
+//                            not joined talk through one that is joined to both, as NCCL does
+//                    hosts_per_island  hosts in a row that share one NVSwitch island (default 1),
+//                            as the 18 trays of a GB200 NVL72. An island ends with its minipod
 //   pcie           {link} of each GPU to its NIC; default: as fast as the NIC, no latency.
 //                  Without nvlink: of each GPU and NIC to the PCIe switch, and required
 //   nic            {link, per_host} of NIC to leaf. per_host divides gpus_per_host and defaults to
@@ -44,11 +54,15 @@ inline constexpr Bandwidth kBandwidthMin{1'250'000};
 [[nodiscard]] LinkSpec required_link(config::Reader& reader, std::string_view key);
 [[nodiscard]] std::optional<LinkSpec> optional_link(config::Reader& reader, std::string_view key);
 
+enum class Wiring : std::uint8_t { nvswitch, full_mesh, hypercube_mesh };
+
 struct HostPlan {
   std::string gpu_kind;
   std::uint32_t gpus = 1;
   std::uint32_t nics = 1;
   std::optional<LinkSpec> nvlink;
+  Wiring wiring = Wiring::nvswitch;
+  std::uint32_t hosts_per_island = 1;
   LinkSpec pcie;
   LinkSpec nic;
 
@@ -59,10 +73,6 @@ struct HostPlan {
 [[nodiscard]] HostPlan read_host_plan(config::Reader& reader);
 /// The JSON keys that read_host_plan reads.
 inline constexpr std::string_view kHostKeys[] = {"gpu", "gpus_per_host", "nvlink", "pcie", "nic"};
-
-/// Adds one host's nodes and inner cables; returns its NICs.
-std::vector<NodeId> add_host_interior(GraphBuilder& graph, const HostPlan& plan, LeafId leaf,
-                                      MinipodId minipod);
 
 /// Positive bandwidths as text, for messages: "400Gbps".
 [[nodiscard]] std::string as_text(Bandwidth bandwidth);

@@ -49,12 +49,12 @@ struct Switches {
 
 void add_hosts(GraphBuilder& graph, const TieredPlan& plan, std::vector<NodeId>& nics) {
   std::uint32_t first_group = 0;
+  HostBlocks blocks(graph, plan.hosts);
   for (const MinipodPlan& minipod : plan.minipods) {
     const MinipodId id = graph.add_minipod(minipod.name);
     for (const std::string& name : minipod.group_names) graph.add_leaf(name);
     for (const std::uint32_t group : minipod.group_of_host) {
-      const auto added =
-          add_host_interior(graph, plan.host, static_cast<LeafId>(first_group + group), id);
+      const auto added = blocks.add(static_cast<LeafId>(first_group + group), id);
       nics.insert(nics.end(), added.begin(), added.end());
     }
     first_group += static_cast<std::uint32_t>(minipod.group_names.size());
@@ -87,14 +87,20 @@ Switches add_switches(GraphBuilder& graph, const TieredPlan& plan) {
 
 void cable_switches(GraphBuilder& graph, const TieredPlan& plan, const Switches& at,
                     const std::vector<NodeId>& nics) {
-  const Cable nic_cable = plan.host.nic.cable(Tier::leaf);
   const Cable leaf_cable = plan.leaf_link.cable(Tier::minipod);
   const Cable core_cable = plan.core_link.cable(Tier::core);
   std::size_t nic = 0;
+  std::size_t host = 0;
   for (std::size_t m = 0; m < plan.minipods.size(); ++m) {
     const MinipodPlan& minipod = plan.minipods[m];
-    for (const std::uint32_t leaf : minipod.leaf_of_nic) {
-      graph.add_cable(nics[nic++], static_cast<NodeId>(at.leaves[m] + leaf), nic_cable);
+    std::size_t leaf_of_next = 0;
+    for (const std::size_t last = host + minipod.hosts(); host < last; ++host) {
+      const HostPlan& kind = plan.hosts.of(host);
+      for (std::uint32_t i = 0; i < kind.nics; ++i) {
+        const std::uint32_t leaf = minipod.leaf_of_nic[leaf_of_next++];
+        graph.add_cable(nics[nic++], static_cast<NodeId>(at.leaves[m] + leaf),
+                        kind.nic.cable(Tier::leaf));
+      }
     }
     const std::uint32_t spine = at.spine_sets[plan.shared_spines ? 0 : m];
     for (std::uint32_t leaf = 0; leaf < minipod.leaf_uplinks.size(); ++leaf) {
@@ -132,11 +138,32 @@ std::vector<SwitchLevel> switch_levels(const TieredPlan& plan, const Switches& a
   return {leaves, spines, cores};
 }
 
-/// Links that `bandwidth` through `divisor` : 1 oversubscription fills; a real number that the
-/// caller rounds or refuses.
-double links_for(double nics, const LinkSpec& nic, double oversubscription, const LinkSpec& link) {
-  return nics * static_cast<double>(nic.bandwidth.bytes_per_s()) / oversubscription /
+/// Links that `bytes_per_s` through `oversubscription` : 1 fills; a real number that the caller
+/// rounds or refuses.
+double links_for(std::int64_t bytes_per_s, double oversubscription, const LinkSpec& link) {
+  return static_cast<double>(bytes_per_s) / oversubscription /
          static_cast<double>(link.bandwidth.bytes_per_s());
+}
+
+std::int64_t rate_of(const FullLeaf& leaf) {
+  return std::int64_t{leaf.nics} * leaf.nic.bytes_per_s();
+}
+
+/// What the NICs of each leaf switch bring, by minipod.
+std::vector<std::vector<std::int64_t>> leaf_rates(const TieredPlan& plan) {
+  std::vector<std::vector<std::int64_t>> out;
+  std::size_t host = 0;
+  for (const MinipodPlan& minipod : plan.minipods) {
+    std::vector<std::int64_t> rates(minipod.leaf_names.size(), 0);
+    std::size_t next = 0;
+    for (const std::size_t last = host + minipod.hosts(); host < last; ++host) {
+      const HostPlan& kind = plan.hosts.of(host);
+      for (std::uint32_t i = 0; i < kind.nics; ++i)
+        rates[minipod.leaf_of_nic[next++]] += kind.nic.bandwidth.bytes_per_s();
+    }
+    out.push_back(std::move(rates));
+  }
+  return out;
 }
 
 /// Rounded up, but not because of the last bit of a division.
@@ -158,28 +185,26 @@ std::uint32_t default_spines(std::uint32_t leaf_uplinks, std::uint32_t limit) {
   return 1;
 }
 
-bool set_leaf_uplinks(config::Reader& reader, const SwitchKeys& keys, std::uint32_t full_leaf_nics,
+bool set_leaf_uplinks(config::Reader& reader, const SwitchKeys& keys, const FullLeaf& leaf,
                       TieredPlan& plan, std::uint32_t& full) {
-  const double exact =
-      links_for(full_leaf_nics, plan.host.nic, keys.leaf_oversubscription, plan.leaf_link);
+  const double exact = links_for(rate_of(leaf), keys.leaf_oversubscription, plan.leaf_link);
   if (exact < 1.0 - 1e-9 || std::abs(exact - std::round(exact)) > 1e-9) {
     reader.fail("oversubscription",
                 fmt::format("a full leaf needs {:.6g} uplinks: {} NICs × {} / {:g} / {}; make it "
                             "whole by \"oversubscription\", hosts or bandwidths",
-                            exact, full_leaf_nics, as_text(plan.host.nic.bandwidth),
-                            keys.leaf_oversubscription, as_text(plan.leaf_link.bandwidth)));
+                            exact, leaf.nics, as_text(leaf.nic), keys.leaf_oversubscription,
+                            as_text(plan.leaf_link.bandwidth)));
     return false;
   }
   full = round_up(exact);
-  for (MinipodPlan& minipod : plan.minipods) {
-    std::vector<std::uint32_t> nics(minipod.leaf_names.size(), 0);
-    for (const std::uint32_t leaf : minipod.leaf_of_nic) ++nics[leaf];
-    minipod.leaf_uplinks.clear();
-    for (const std::uint32_t count : nics) {
-      minipod.leaf_uplinks.push_back(
-          keys.scaled_uplinks ? round_up(links_for(count, plan.host.nic, keys.leaf_oversubscription,
-                                                   plan.leaf_link))
-                              : full);
+  const auto rates = leaf_rates(plan);
+  for (std::size_t m = 0; m < plan.minipods.size(); ++m) {
+    plan.minipods[m].leaf_uplinks.clear();
+    for (const std::int64_t rate : rates[m]) {
+      plan.minipods[m].leaf_uplinks.push_back(
+          keys.scaled_uplinks
+              ? round_up(links_for(rate, keys.leaf_oversubscription, plan.leaf_link))
+              : full);
     }
   }
   return true;
@@ -230,10 +255,9 @@ bool set_cores(config::Reader& reader, const SwitchKeys& keys, TieredPlan& plan)
 }
 
 /// Ports in use on the busiest switch of each level against the radix.
-bool check_radix(config::Reader& reader, std::uint32_t radix, std::uint32_t full_leaf_nics,
+bool check_radix(config::Reader& reader, std::uint32_t radix, const FullLeaf& full,
                  const TieredPlan& plan) {
-  const std::uint32_t leaf_down =
-      round_up(links_for(full_leaf_nics, plan.host.nic, 1.0, plan.leaf_link));
+  const std::uint32_t leaf_down = round_up(links_for(rate_of(full), 1.0, plan.leaf_link));
   std::vector<std::uint32_t> core_ports(plan.cores, 0);
   std::uint32_t leaf_ports = 0;
   std::uint32_t spine_ports = 0;
@@ -330,28 +354,36 @@ SwitchKeys read_switch_keys(config::Reader& reader, SwitchScope scope) {
   return keys;
 }
 
-bool size_switches(config::Reader& reader, const SwitchKeys& keys, std::uint32_t full_leaf_nics,
+FullLeaf full_leaf(const HostPlans& plans, std::uint32_t hosts, bool one_rail) {
+  FullLeaf out;
+  for (const HostPlan& kind : plans.kinds) {
+    const FullLeaf leaf{one_rail ? hosts : hosts * kind.nics, kind.nic.bandwidth};
+    if (rate_of(leaf) > rate_of(out)) out = leaf;
+  }
+  return out;
+}
+
+bool size_switches(config::Reader& reader, const SwitchKeys& keys, const FullLeaf& leaf,
                    TieredPlan& plan) {
   plan.leaf_link = keys.leaf_link;
   plan.core_link = keys.core_link;
   const bool has_core = plan.minipods.size() > 1 && !plan.shared_spines;
   plan.cores = has_core ? 1 : 0;
-  for (MinipodPlan& minipod : plan.minipods) {
-    const double nics = static_cast<double>(minipod.leaf_of_nic.size());
-    minipod.core_uplinks = has_core
-                               ? round_up(links_for(nics, plan.host.nic,
-                                                    keys.minipod_oversubscription, plan.core_link))
-                               : 0;
+  const auto rates = leaf_rates(plan);
+  for (std::size_t m = 0; m < plan.minipods.size(); ++m) {
+    const std::int64_t rate = std::accumulate(rates[m].begin(), rates[m].end(), std::int64_t{0});
+    plan.minipods[m].core_uplinks =
+        has_core ? round_up(links_for(rate, keys.minipod_oversubscription, plan.core_link)) : 0;
   }
   std::uint32_t full = 0;
-  if (!set_leaf_uplinks(reader, keys, full_leaf_nics, plan, full)) return false;
+  if (!set_leaf_uplinks(reader, keys, leaf, plan, full)) return false;
   if (!set_spines(reader, keys, full, plan)) return false;
   if (has_core && !set_cores(reader, keys, plan)) return false;
-  return !keys.radix || check_radix(reader, *keys.radix, full_leaf_nics, plan);
+  return !keys.radix || check_radix(reader, *keys.radix, leaf, plan);
 }
 
 Topology assemble(std::string_view builder, const TieredPlan& plan) {
-  GraphBuilder graph(std::string(builder), plan.host.gpu_kind);
+  GraphBuilder graph(std::string(builder), plan.hosts.kinds.front().gpu_kind);
   std::size_t hosts = 0;
   std::size_t cables = 0;
   for (const MinipodPlan& minipod : plan.minipods) {
@@ -359,9 +391,11 @@ Topology assemble(std::string_view builder, const TieredPlan& plan) {
     for (const std::uint32_t uplinks : minipod.leaf_uplinks) cables += uplinks;
     cables += minipod.core_uplinks;
   }
-  cables += hosts * (2 * plan.host.gpus + 2 * plan.host.nics);
-  graph.reserve(hosts * plan.host.nodes(), 2 * cables);
-  graph.set_nodes_per_host(plan.host.nodes());
+  if (plan.hosts.alike()) {
+    const HostPlan& host = plan.hosts.kinds.front();
+    cables += hosts * (2 * host.gpus + 2 * host.nics);
+    graph.reserve(hosts * host.nodes(), 2 * cables);
+  }
   graph.set_host_names(plan.host_names);
   std::vector<NodeId> nics;
   add_hosts(graph, plan, nics);

@@ -17,14 +17,14 @@
 #include <vector>
 
 #include "railyard/topology/graph.hpp"
-#include "topology/host_plan.hpp"
+#include "topology/host_blocks.hpp"
 
 namespace railyard::topology {
 
 struct MinipodPlan {
   std::string name;
   std::vector<std::string> leaf_names;       ///< one per leaf switch
-  std::vector<std::uint32_t> leaf_of_nic;    ///< leaf switch of host h's NIC n at [h × nics + n]
+  std::vector<std::uint32_t> leaf_of_nic;    ///< leaf switch of each NIC, host by host
   std::vector<std::uint32_t> group_of_host;  ///< index into group_names: what LeafId counts
   std::vector<std::string> group_names;
   std::vector<std::uint32_t> leaf_uplinks;  ///< per leaf switch
@@ -34,7 +34,7 @@ struct MinipodPlan {
 };
 
 struct TieredPlan {
-  HostPlan host;
+  HostPlans hosts;
   LinkSpec leaf_link;  ///< leaf to spine
   LinkSpec core_link;  ///< spine to core
   std::vector<MinipodPlan> minipods;
@@ -69,11 +69,18 @@ struct SwitchScope {
 };
 [[nodiscard]] SwitchKeys read_switch_keys(config::Reader& reader, SwitchScope scope);
 
+/// What hangs on a fully populated leaf: of mixed hosts the strongest.
+struct FullLeaf {
+  std::uint32_t nics = 0;
+  Bandwidth nic;
+};
+/// Of a leaf that serves all NICs of `hosts` hosts, or (`one_rail`) one of each.
+[[nodiscard]] FullLeaf full_leaf(const HostPlans& plans, std::uint32_t hosts, bool one_rail);
+
 /// Derives uplinks, spines and cores of a plan whose hosts and leaves are set, and checks ports.
-/// `full_leaf_nics` is the number of NICs on a fully populated leaf. False, with errors recorded,
-/// when the numbers contradict each other.
+/// False, with errors recorded, when the numbers contradict each other.
 [[nodiscard]] bool size_switches(config::Reader& reader, const SwitchKeys& keys,
-                                 std::uint32_t full_leaf_nics, TieredPlan& plan);
+                                 const FullLeaf& leaf, TieredPlan& plan);
 
 /// The JSON keys that read_switch_keys reads, beside the one for spines.
 inline constexpr std::string_view kSwitchKeys[] = {"switch_link",  "core_link", "oversubscription",

@@ -4,15 +4,10 @@
 #include <array>
 
 #include "railyard/core/check.hpp"
+#include "topology/host_ends.hpp"
 
 namespace railyard::topology {
 namespace {
-
-/// Consecutive links: the equal next hops at one node.
-struct Hops {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-};
 
 /// Where a pair of NICs meets.
 struct Climb {
@@ -22,8 +17,8 @@ struct Climb {
 
 class UpDownPaths final : public PathFinder {
  public:
-  UpDownPaths(const GraphView& view, std::vector<SwitchLevel> levels)
-      : view_(view), levels_(std::move(levels)) {
+  UpDownPaths(const GraphView& view, std::vector<SwitchLevel> levels, Rails rails)
+      : view_(view), ends_(view), levels_(std::move(levels)), rails_(rails) {
     RAILYARD_CHECK(!levels_.empty() && levels_.size() <= kLevelsMax, "{} switch levels",
                    levels_.size());
   }
@@ -31,10 +26,15 @@ class UpDownPaths final : public PathFinder {
   void path(GpuId source, GpuId destination, HopChooser& chooser,
             std::vector<LinkId>& out) const override {
     RAILYARD_CHECK(source != destination, "a path from GPU {} to itself", index(source));
-    if (same_host(source, destination)) return inside_host(source, destination, out);
-    NodeId at = leave_host(source, out);
-    const Climb climb = climb_between(at, leaf_of(view_.nic_of_gpu[index(destination)]));
+    if (ends_.inside(source, destination))
+      return ends_.path_inside(source, destination, chooser, out);
+    const NodeId nic = leave_host(source, destination, out);
     std::uint32_t hop = 0;
+    const Hops ports = ends_.ports(nic);
+    const std::uint32_t port = ports.count == 1 ? 0 : chooser.choose(nic, hop++, ports.count);
+    NodeId at = take(ports, port, out);
+    const NodeId last = port_switch(ends_.nic(destination), port);
+    const Climb climb = climb_between(at, last);
     for (std::size_t level = 0; level < climb.level; ++level) {
       const Hops hops = up(at, level);
       const std::uint32_t chosen = hops.count == 1 ? 0 : chooser.choose(at, hop++, hops.count);
@@ -45,61 +45,59 @@ class UpDownPaths final : public PathFinder {
       const std::uint32_t chosen = hops.count == 1 ? 0 : chooser.choose_down(at, hop++, hops.count);
       at = take(hops, chosen, out);
     }
-    enter_host(at, destination, out);
+    take_link(view_, at, ends_.nic(destination), out);
+    ends_.enter(destination, out);
   }
 
   void spread(GpuId source, GpuId destination, std::vector<LinkUse>& out) const override {
+    if (ends_.inside(source, destination)) return ends_.spread_inside(source, destination, out);
     std::vector<LinkId> ends;
-    if (same_host(source, destination)) {
-      inside_host(source, destination, ends);
-      return append_whole(ends, out);
+    const NodeId nic = leave_host(source, destination, ends);
+    append(ends, 1.0, out);
+    const Hops ports = ends_.ports(nic);
+    for (std::uint32_t port = 0; port < ports.count; ++port) {
+      const double part = 1.0 / ports.count;
+      const NodeId first = view_.links[ports.first + port].to;
+      const NodeId last = port_switch(ends_.nic(destination), port);
+      out.push_back({static_cast<LinkId>(ports.first + port), part});
+      walk<double>(first, climb_between(first, last), part,
+                   [&](std::uint32_t link, std::uint32_t count, double at_node) {
+                     const double share = at_node / static_cast<double>(count);
+                     out.push_back({static_cast<LinkId>(link), share});
+                     return share;
+                   });
+      ends.clear();
+      take_link(view_, last, ends_.nic(destination), ends);
+      append(ends, part, out);
     }
-    const NodeId first = leave_host(source, ends);
-    append_whole(ends, out);
-    const NodeId last = leaf_of(view_.nic_of_gpu[index(destination)]);
-    walk<double>(first, climb_between(first, last), 1.0,
-                 [&](std::uint32_t link, std::uint32_t count, double at_node) {
-                   const double share = at_node / static_cast<double>(count);
-                   out.push_back({static_cast<LinkId>(link), share});
-                   return share;
-                 });
     ends.clear();
-    enter_host(last, destination, ends);
-    append_whole(ends, out);
+    ends_.enter(destination, ends);
+    append(ends, 1.0, out);
   }
 
   std::uint64_t path_count(GpuId source, GpuId destination) const override {
-    if (same_host(source, destination)) return 1;
+    if (ends_.inside(source, destination)) return ends_.count_inside(source, destination);
     std::vector<LinkId> ends;
-    const NodeId first = leave_host(source, ends);
-    const NodeId last = leaf_of(view_.nic_of_gpu[index(destination)]);
-    return walk<std::uint64_t>(
-        first, climb_between(first, last), 1,
-        [](std::uint32_t, std::uint32_t, std::uint64_t at_node) { return at_node; });
+    const Hops ports = ends_.ports(leave_host(source, destination, ends));
+    std::uint64_t count = 0;
+    for (std::uint32_t port = 0; port < ports.count; ++port) {
+      const NodeId first = view_.links[ports.first + port].to;
+      const NodeId last = port_switch(ends_.nic(destination), port);
+      count += walk<std::uint64_t>(
+          first, climb_between(first, last), 1,
+          [](std::uint32_t, std::uint32_t, std::uint64_t at_node) { return at_node; });
+    }
+    return count;
   }
 
  private:
-  [[nodiscard]] bool same_host(GpuId a, GpuId b) const {
-    return view_.host_of_gpu[index(a)] == view_.host_of_gpu[index(b)];
-  }
-
-  /// Links of `node` into the nodes [first, last).
-  [[nodiscard]] Hops into(NodeId node, std::uint32_t first, std::uint32_t last) const {
-    const auto links = view_.out_links(node);
-    const auto before = [](const Link& link, std::uint32_t bound) {
-      return index(link.to) < bound;
-    };
-    const auto from = std::lower_bound(links.begin(), links.end(), first, before);
-    const auto to = std::lower_bound(from, links.end(), last, before);
-    RAILYARD_CHECK(from != to, "node {} has no link into nodes {} to {}", index(node), first, last);
-    return {view_.first_out[index(node)] + static_cast<std::uint32_t>(from - links.begin()),
-            static_cast<std::uint32_t>(to - from)};
-  }
   [[nodiscard]] Hops up(NodeId node, std::size_t level) const {
-    return into(node, levels_[level + 1].first_node.front(), levels_[level + 1].first_node.back());
+    return links_into(view_, node, levels_[level + 1].first_node.front(),
+                      levels_[level + 1].first_node.back());
   }
   [[nodiscard]] Hops down(NodeId node, std::size_t level, std::uint32_t group) const {
-    return into(node, levels_[level].first_node[group], levels_[level].first_node[group + 1]);
+    return links_into(view_, node, levels_[level].first_node[group],
+                      levels_[level].first_node[group + 1]);
   }
 
   NodeId take(const Hops& hops, std::uint32_t chosen, std::vector<LinkId>& out) const {
@@ -108,39 +106,25 @@ class UpDownPaths final : public PathFinder {
     out.push_back(static_cast<LinkId>(link));
     return view_.links[link].to;
   }
-  NodeId take_to(NodeId from, NodeId to, std::vector<LinkId>& out) const {
-    const auto target = static_cast<std::uint32_t>(index(to));
-    return take(into(from, target, target + 1), 0, out);
+
+  /// Where rails do not meet, a GPU of the source's host that is on the destination's rail passes
+  /// the data on.
+  NodeId leave_host(GpuId source, GpuId destination, std::vector<LinkId>& out) const {
+    if (!rails_.apart) return ends_.leave(source, out);
+    const auto gpus = static_cast<std::uint32_t>(rails_.gpus_per_host);
+    const auto from = static_cast<std::uint32_t>(index(source));
+    const std::uint32_t there = static_cast<std::uint32_t>(index(destination)) % gpus;
+    const auto relay = static_cast<GpuId>(from - from % gpus + there);
+    if (ends_.nic(relay) == ends_.nic(source)) return ends_.leave(source, out);
+    return ends_.leave_through(source, relay, out);
   }
 
-  /// The island joins the GPUs of a host and, where it is a PCIe switch, also its NICs. It is the
-  /// lowest node that any of them links to beside GPUs, so it is the first out-link of a GPU.
-  [[nodiscard]] NodeId island(GpuId gpu) const { return view_.out_links(node(gpu)).front().to; }
-  [[nodiscard]] NodeId node(GpuId gpu) const { return view_.gpu_nodes[index(gpu)]; }
-
-  void inside_host(GpuId source, GpuId destination, std::vector<LinkId>& out) const {
-    const NodeId middle = take_to(node(source), island(source), out);
-    take_to(middle, node(destination), out);
+  /// The switch at a NIC's port; ports of all NICs stand in the same order.
+  [[nodiscard]] NodeId port_switch(NodeId nic, std::uint32_t port) const {
+    const Hops ports = ends_.ports(nic);
+    RAILYARD_CHECK(port < ports.count, "port {} of {}", port, ports.count);
+    return view_.links[ports.first + port].to;
   }
-  NodeId leave_host(GpuId source, std::vector<LinkId>& out) const {
-    const NodeId nic = view_.nic_of_gpu[index(source)];
-    NodeId at = node(source);
-    if (at == nic) return take_to(at, leaf_of(nic), out);
-    if (view_.kinds[index(island(source))] == NodeKind::pcie_switch)
-      at = take_to(at, island(source), out);
-    at = take_to(at, nic, out);
-    return take_to(at, leaf_of(nic), out);
-  }
-  void enter_host(NodeId leaf, GpuId destination, std::vector<LinkId>& out) const {
-    NodeId at = take_to(leaf, view_.nic_of_gpu[index(destination)], out);
-    if (at == node(destination)) return;
-    if (view_.kinds[index(island(destination))] == NodeKind::pcie_switch) {
-      at = take_to(at, island(destination), out);
-    }
-    take_to(at, node(destination), out);
-  }
-  /// Switches come after hosts, so a NIC's only link to one is its last.
-  [[nodiscard]] NodeId leaf_of(NodeId nic) const { return view_.out_links(nic).back().to; }
 
   [[nodiscard]] Climb climb_between(NodeId source_leaf, NodeId destination_leaf) const {
     const std::uint32_t base = levels_[0].first_node.front();
@@ -158,8 +142,8 @@ class UpDownPaths final : public PathFinder {
     return climb;
   }
 
-  static void append_whole(const std::vector<LinkId>& links, std::vector<LinkUse>& out) {
-    for (const LinkId link : links) out.push_back({link, 1.0});
+  static void append(const std::vector<LinkId>& links, double share, std::vector<LinkUse>& out) {
+    for (const LinkId link : links) out.push_back({link, share});
   }
 
   /// Carries a value from the source leaf to the destination leaf over all equal paths, level by
@@ -202,14 +186,16 @@ class UpDownPaths final : public PathFinder {
   }
 
   GraphView view_;
+  HostEnds ends_;
   std::vector<SwitchLevel> levels_;
+  Rails rails_;
 };
 
 }  // namespace
 
 std::unique_ptr<const PathFinder> make_up_down_paths(const GraphView& view,
-                                                     std::vector<SwitchLevel> levels) {
-  return std::make_unique<UpDownPaths>(view, std::move(levels));
+                                                     std::vector<SwitchLevel> levels, Rails rails) {
+  return std::make_unique<UpDownPaths>(view, std::move(levels), rails);
 }
 
 }  // namespace railyard::topology

@@ -9,7 +9,8 @@
 // A GPU may be its own NIC (hosts of which nothing but the port is known).
 // Then every choice on the way up leads to the destination, and all paths between two NICs have the
 // same number of hops. The next hops are ranges of the sorted out-links, found by binary search: no
-// table grows with pairs of hosts.
+// table grows with pairs of hosts. A NIC may have several ports, each into switches of its own (the
+// planes of an HPN): the source chooses the port, and port i leads to port i.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,15 @@ struct SwitchLevel {
 
 inline constexpr std::size_t kLevelsMax = 8;
 
+/// Rails that no switch joins (rail_only): data for another rail crosses the island of the source's
+/// host to the GPU that has the destination's place in its host. Hosts must be alike.
+struct Rails {
+  bool apart = false;
+  std::uint32_t gpus_per_host = 1;
+};
+
 [[nodiscard]] std::unique_ptr<const PathFinder> make_up_down_paths(const GraphView& view,
-                                                                   std::vector<SwitchLevel> levels);
+                                                                   std::vector<SwitchLevel> levels,
+                                                                   Rails rails = {});
 
 }  // namespace railyard::topology

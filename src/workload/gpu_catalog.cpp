@@ -44,11 +44,14 @@ GpuSpec gpu(std::string name, double peak_tflops, std::int64_t memory_gib,
 }  // namespace
 
 std::span<const GpuSpec> gpu_catalog() {
-  static const std::array<GpuSpec, 6> kTable{
+  static const std::array<GpuSpec, 7> kTable{
       gpu("A100-40", 312, 40, 1555, 0.77, 0.66, 0.575, 108,
           "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
       gpu("A100-80", 312, 80, 2039, 0.77, 0.66, 0.575, 108,
           "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
+      gpu("GB200", 2500, 185, 8000, 0.62, 0.80, 0.33, 148,
+          "NVIDIA GB200 NVL72 data sheet, a 72nd of 180 dense PFLOPS and 576 TB/s; efficiencies "
+          "assumed as on the H100"),
       gpu("H100", 989, 80, 3350, 0.62, 0.80, 0.33, 132,
           "NVIDIA H100 SXM data sheet; Azure ND H100 v5 benchmarks"),
       gpu("H200", 989, 141, 4800, 0.62, 0.77, 0.33, 132,

@@ -1,11 +1,11 @@
 // The fabric: GPUs, NVLink islands, NICs and switch tiers as a directed graph, frozen after
 // building.
 //
-// A host holds GPUs (joined by an NVLink island) and NICs (joined to GPUs by PCIe). Hosts hang on
-// leaves; leaves belong to minipods (also called pods or scalable units); minipods are joined by
-// the core. A cable is two directed links. Invariants: GPUs of a host are consecutive, hosts are
-// in order; links are grouped by their source node (CSR); names are unique. Not modelled here:
-// load, time, ranks and jobs.
+// A host holds GPUs (joined by an NVLink island, which may span several hosts of a rack) and NICs
+// (joined to GPUs by PCIe). Hosts hang on leaves; leaves belong to minipods (also called pods,
+// groups or scalable units); minipods are joined by the core. A cable is two directed links.
+// Invariants: GPUs of a host are consecutive, hosts are in order; links are grouped by their source
+// node (CSR); names are unique. Not modelled here: load, time, ranks and jobs.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +51,7 @@ struct Host {
   /// Of its first NIC; on rail-optimised fabrics all hosts of a scalable unit share the value.
   LeafId leaf{};
   MinipodId minipod{};
+  std::uint32_t gpu_kind = 0;  ///< index into Topology::gpu_kinds()
 };
 
 class PathFinder;
@@ -92,8 +93,11 @@ class Topology {
   [[nodiscard]] const std::string& minipod_name(MinipodId id) const {
     return minipod_names_[index(id)];
   }
-  /// Name of the GPU kind ("A100-80"), a key of workload's GPU catalog.
-  [[nodiscard]] const std::string& gpu_kind() const { return gpu_kind_; }
+  /// Name of the GPU kind ("A100-80"), a key of workload's GPU catalog; of mixed fabrics that of
+  /// the first host.
+  [[nodiscard]] const std::string& gpu_kind() const { return gpu_kinds_.front(); }
+  /// All kinds, each once: one but for mixed fabrics. Host::gpu_kind counts them.
+  [[nodiscard]] std::span<const std::string> gpu_kinds() const { return gpu_kinds_; }
   /// Which builder or reader made it ("clos", "fat_tree", …).
   [[nodiscard]] const std::string& builder() const { return builder_; }
   /// Equal-cost shortest paths between GPUs.
@@ -108,15 +112,14 @@ class Topology {
   std::vector<NodeId> gpu_nodes_;
   std::vector<HostId> host_of_gpu_;
   std::vector<NodeId> nic_of_gpu_;
-  /// Hosts of regular fabrics are equal blocks of nodes (GPUs, island, NICs), whose names are
-  /// derived; node_names_ holds the names of the nodes from first_named_node_ on.
+  /// Hosts of regular fabrics are blocks of nodes (GPUs, the island that begins there, NICs), whose
+  /// names are derived; node_names_ holds the names of the nodes from first_named_node_ on.
   std::uint32_t first_named_node_ = 0;
-  std::uint32_t nodes_per_host_ = 0;
   std::vector<std::string> node_names_;
   std::vector<std::string> host_names_;  ///< empty: "host-<index>"
   std::vector<std::string> leaf_names_;
   std::vector<std::string> minipod_names_;
-  std::string gpu_kind_;
+  std::vector<std::string> gpu_kinds_{std::string()};
   std::string builder_;
   std::unique_ptr<const PathFinder> paths_;
 };

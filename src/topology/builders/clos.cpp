@@ -1,4 +1,5 @@
-// clos: hosts → leaf → minipod spine → core. Keys, beside those of the host (host_plan.hpp):
+// clos: hosts → leaf → minipod spine → core, or any number of tiers (Clos 1953, folded). Keys,
+// beside those of the hosts (host_blocks.hpp):
 //
 //   hosts_per_minipod   [40, 38, …], or {minipods, hosts}
 //   hosts_per_leaf      of a full leaf; the last leaf of a minipod is partly filled
@@ -17,10 +18,26 @@
 //   cores               default: as many as radix needs, else as many as spines_per_minipod
 //   radix               ports of a switch, checked. NICs slower than switch_link share a port
 //
+// or instead of all these
+//
+//   tiers               the switches from the leaves up, as many tiers as wanted (at most 8):
+//                       first {hosts, leaves}: hosts of each leaf, [8, 8, 4] or one number and how
+//                       many leaves; then {joins, switches, link, oversubscription | uplinks}:
+//                         joins     groups of the tier below (leaves at first) under each group of
+//                                   this, a list or one number that divides them; the last tier
+//                                   has one group
+//                         switches  of each group
+//                         link      {link} to the tier below
+//                         oversubscription  NIC bandwidth of a group below over its cables into
+//                                   this tier, rounded up to whole ones; default 1. Or uplinks:
+//                                   their number
+//                       Groups of the second tier are the minipods
+//
 // A fabric of one minipod has no core: cores, core_link and oversubscription.minipod are refused.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "topology/builders.hpp"
 #include "topology/tiered.hpp"
@@ -77,14 +94,16 @@ LeafHosts fill_leaves(config::Reader& reader, std::uint32_t& hosts_per_leaf) {
   return out;
 }
 
+/// `host` counts the hosts of all minipods.
 MinipodPlan plan_minipod(std::size_t number, const std::vector<std::uint32_t>& leaf_hosts,
-                         std::uint32_t nics) {
+                         const HostPlans& hosts, std::size_t& host) {
   MinipodPlan minipod;
   minipod.name = fmt::format("minipod-{}", number);
   for (std::uint32_t leaf = 0; leaf < leaf_hosts.size(); ++leaf) {
     minipod.leaf_names.push_back(fmt::format("{}/leaf-{}", minipod.name, leaf));
     minipod.group_of_host.insert(minipod.group_of_host.end(), leaf_hosts[leaf], leaf);
-    minipod.leaf_of_nic.insert(minipod.leaf_of_nic.end(), leaf_hosts[leaf] * nics, leaf);
+    for (std::uint32_t i = 0; i < leaf_hosts[leaf]; ++i)
+      minipod.leaf_of_nic.insert(minipod.leaf_of_nic.end(), hosts.of(host++).nics, leaf);
   }
   minipod.group_names = minipod.leaf_names;
   return minipod;
@@ -93,17 +112,23 @@ MinipodPlan plan_minipod(std::size_t number, const std::vector<std::uint32_t>& l
 }  // namespace
 
 Topology build_clos(config::Reader& reader) {
+  if (reader.has("tiers")) return build_clos_tiers(reader);
   const std::size_t before = reader.errors().count();
   TieredPlan plan;
-  plan.host = read_host_plan(reader);
+  plan.hosts = read_hosts(reader);
   std::uint32_t hosts_per_leaf = 1;
   const LeafHosts leaves = fill_leaves(reader, hosts_per_leaf);
   const SwitchKeys keys = read_switch_keys(reader, {.has_core = leaves.size() != 1});
   if (reader.errors().count() != before) return {};
+  std::uint64_t hosts = 0;
+  for (const auto& leaf_hosts : leaves)
+    hosts = std::accumulate(leaf_hosts.begin(), leaf_hosts.end(), hosts);
+  if (!check_hosts(reader, plan.hosts, hosts)) return {};
+  std::size_t host = 0;
   for (const auto& leaf_hosts : leaves) {
-    plan.minipods.push_back(plan_minipod(plan.minipods.size(), leaf_hosts, plan.host.nics));
+    plan.minipods.push_back(plan_minipod(plan.minipods.size(), leaf_hosts, plan.hosts, host));
   }
-  if (!size_switches(reader, keys, hosts_per_leaf * plan.host.nics, plan)) return {};
+  if (!size_switches(reader, keys, full_leaf(plan.hosts, hosts_per_leaf, false), plan)) return {};
   return assemble("clos", plan);
 }
 

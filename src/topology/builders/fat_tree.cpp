@@ -17,7 +17,7 @@
 #include <algorithm>
 
 #include "topology/builders.hpp"
-#include "topology/host_plan.hpp"
+#include "topology/host_blocks.hpp"
 #include "topology/up_down.hpp"
 
 namespace railyard::topology {
@@ -174,10 +174,12 @@ void add_hosts(GraphBuilder& graph, const Shape& shape, const HostPlan& host, st
     graph.add_minipod(fmt::format("minipod-{}", m));
   for (std::uint64_t leaf = 0; leaf < shape.groups(0); ++leaf)
     graph.add_leaf(switch_name(shape, 0, leaf, 0));
+  HostPlans plans;
+  plans.kinds = {host};
+  HostBlocks blocks(graph, plans);
   for (std::uint64_t h = 0; h < hosts; ++h) {
     const std::uint64_t leaf = h / hosts_per_leaf;
-    const auto added = add_host_interior(graph, host, static_cast<LeafId>(leaf),
-                                         static_cast<MinipodId>(leaf / leaves));
+    const auto added = blocks.add(static_cast<LeafId>(leaf), static_cast<MinipodId>(leaf / leaves));
     nics.insert(nics.end(), added.begin(), added.end());
   }
 }
@@ -239,7 +241,6 @@ Topology build_fat_tree(config::Reader& reader) {
   if (!check_radix(reader, shape) || !good || reader.errors().count() != before) return {};
 
   GraphBuilder graph("fat_tree", host.gpu_kind);
-  graph.set_nodes_per_host(host.nodes());
   std::vector<NodeId> nics;
   add_hosts(graph, shape, host, hosts, nics);
   auto levels = add_switches(graph, shape);

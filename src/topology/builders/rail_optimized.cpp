@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "topology/builders.hpp"
 #include "topology/tiered.hpp"
@@ -23,7 +24,7 @@ namespace railyard::topology {
 Topology build_rail_optimized(config::Reader& reader) {
   const std::size_t before = reader.errors().count();
   TieredPlan plan;
-  plan.host = read_host_plan(reader);
+  plan.hosts = read_hosts(reader);
   const auto units = read_hosts_per_minipod(reader, "hosts_per_minipod");
   plan.shared_spines = !reader.has("spines_per_minipod");
   if (!plan.shared_spines && reader.has("spines")) {
@@ -34,19 +35,24 @@ Topology build_rail_optimized(config::Reader& reader) {
       reader, {.has_core = !plan.shared_spines && units.size() != 1,
                .spines_key = plan.shared_spines ? "spines" : "spines_per_minipod"});
   if (reader.errors().count() != before) return {};
-  const std::uint32_t nics = plan.host.nics;
+  const auto all = std::accumulate(units.begin(), units.end(), std::uint64_t{0});
+  if (!check_hosts(reader, plan.hosts, all)) return {};
+  std::size_t host = 0;
   for (const std::uint32_t hosts : units) {
     MinipodPlan unit;
     unit.name = fmt::format("minipod-{}", plan.minipods.size());
-    for (std::uint32_t rail = 0; rail < nics; ++rail)
+    for (std::uint32_t rail = 0; rail < plan.hosts.most_nics(); ++rail)
       unit.leaf_names.push_back(fmt::format("{}/rail-{}", unit.name, rail));
-    for (std::uint32_t i = 0; i < hosts * nics; ++i) unit.leaf_of_nic.push_back(i % nics);
+    for (std::uint32_t i = 0; i < hosts; ++i) {
+      const std::uint32_t nics = plan.hosts.of(host++).nics;
+      for (std::uint32_t nic = 0; nic < nics; ++nic) unit.leaf_of_nic.push_back(nic);
+    }
     unit.group_of_host.assign(hosts, 0);
     unit.group_names = {fmt::format("{}/rails", unit.name)};
     plan.minipods.push_back(std::move(unit));
   }
   const std::uint32_t full = *std::max_element(units.begin(), units.end());
-  if (!size_switches(reader, keys, full, plan)) return {};
+  if (!size_switches(reader, keys, full_leaf(plan.hosts, full, true), plan)) return {};
   return assemble("rail_optimized", plan);
 }
 

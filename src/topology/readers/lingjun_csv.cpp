@@ -103,7 +103,7 @@ MinipodPlan plan_pod(const std::string& name, Leaves leaves, std::uint32_t nics,
   return minipod;
 }
 
-std::uint32_t full_leaf(config::Reader& reader, const Pods& pods) {
+std::uint32_t hosts_of_full_leaf(config::Reader& reader, const Pods& pods) {
   std::size_t largest = 1;
   std::string where;
   for (const auto& [pod, leaves] : pods) {
@@ -127,7 +127,7 @@ std::uint32_t full_leaf(config::Reader& reader, const Pods& pods) {
 Topology build_lingjun_csv(config::Reader& reader) {
   const std::size_t before = reader.errors().count();
   TieredPlan plan;
-  plan.host = read_host_plan(reader);
+  plan.hosts.kinds = {read_host_plan(reader)};
   Pods pods;
   if (const auto file = reader.required_child("file")) {
     std::filesystem::path path;
@@ -139,7 +139,7 @@ Topology build_lingjun_csv(config::Reader& reader) {
       }
     }
   }
-  const std::uint32_t hosts_per_leaf = full_leaf(reader, pods);
+  const std::uint32_t hosts_per_leaf = hosts_of_full_leaf(reader, pods);
   const SwitchKeys keys = read_switch_keys(reader, {.has_core = pods.size() != 1});
   if (reader.errors().count() != before) return {};
 
@@ -152,9 +152,9 @@ Topology build_lingjun_csv(config::Reader& reader) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [hosts, name] : order) {
-    plan.minipods.push_back(plan_pod(name, pods[name], plan.host.nics, plan.host_names));
+    plan.minipods.push_back(plan_pod(name, pods[name], plan.hosts.most_nics(), plan.host_names));
   }
-  if (!size_switches(reader, keys, hosts_per_leaf * plan.host.nics, plan)) return {};
+  if (!size_switches(reader, keys, full_leaf(plan.hosts, hosts_per_leaf, false), plan)) return {};
   return assemble("lingjun_csv", plan);
 }
 

@@ -1,7 +1,7 @@
 // ugal: universal globally adaptive load-balancing (Singh, "Load-balanced routing in
-// interconnection networks", Stanford 2005; on dragonflies Kim et al., ISCA 2008, section 4). When a
-// flow starts, a minimal path (chosen as by ecmp) stands against one detour (chosen as by valiant);
-// the minimal one is taken if
+// interconnection networks", Stanford 2005; on dragonflies Kim et al., ISCA 2008, section 4). When
+// a flow starts, a minimal path (chosen as by ecmp) stands against one detour (chosen as by
+// valiant); the minimal one is taken if
 //
 //   load_minimal × hops_minimal ≤ load_detour × hops_detour
 //

@@ -1,8 +1,8 @@
 // valiant: a minimal path to a random intermediate group, then a minimal path to the destination
 // (Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 1982; on dragonflies Kim et
-// al., ISCA 2008, section 4). Twice the hops buy an even load under any pattern. The intermediate is
-// drawn by the hash of the connection and its queue pair, so a connection keeps its path. On trees
-// there are no detours: their roots are the random middle, and valiant is ecmp.
+// al., ISCA 2008, section 4). Twice the hops buy an even load under any pattern. The intermediate
+// is drawn by the hash of the connection and its queue pair, so a connection keeps its path. On
+// trees there are no detours: their roots are the random middle, and valiant is ecmp.
 #include "railyard/core/rng.hpp"
 #include "topology/routing/hashed.hpp"
 #include "topology/routing/routings.hpp"

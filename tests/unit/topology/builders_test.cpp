@@ -349,8 +349,9 @@ TEST_CASE("every builder of the catalog names the keys it reads") {
     CHECK(std::set<std::string_view>(entry.keys.begin(), entry.keys.end()).size() ==
           entry.keys.size());
   }
-  const std::set<std::string_view> names{"clos",        "fat_tree", "graph",
-                                         "lingjun_csv", "read",     "rail_optimized"};
+  const std::set<std::string_view> names{
+      "clos", "dragonfly",   "dragonfly_plus", "fat_tree",       "full_mesh", "graph",
+      "hpn",  "lingjun_csv", "rail_only",      "rail_optimized", "read",      "torus"};
   for (const BuilderEntry& entry : topology_catalog()) CHECK(names.contains(entry.name));
   CHECK(topology_catalog().size() == names.size());
 }
