@@ -287,7 +287,8 @@ std::vector<std::string> validate(const Topology& topology) {
 Description describe(const Topology& topology, std::uint64_t seed, std::uint64_t pairs) {
   Description out;
   out.builder = topology.builder();
-  out.gpu_kind = topology.gpu_kind();
+  for (const std::string& kind : topology.gpu_kinds())
+    out.gpu_kind += (out.gpu_kind.empty() ? "" : " + ") + kind;
   out.gpus = topology.gpu_count();
   out.hosts = topology.hosts().size();
   out.leaves = topology.leaf_count();

@@ -30,7 +30,8 @@ class DestinationModulo final : public HopChooser {
 };
 
 /// Product of the choices that lie below each switch: 1 at the leaves. Up is towards a higher kind,
-/// among equals towards a higher number, as builders number levels.
+/// among cores towards a higher number, as builders number levels. Links between leaves or between
+/// spines (dragonfly, torus, mesh) lead nowhere up.
 std::vector<std::uint64_t> divisors_of(const Topology& topology) {
   constexpr std::uint64_t kEnough = UINT64_C(1) << 32U;
   std::vector<std::uint64_t> out(topology.node_count(), 1);
@@ -39,7 +40,8 @@ std::vector<std::uint64_t> divisors_of(const Topology& topology) {
       const auto node = static_cast<NodeId>(i);
       if (topology.kind(node) != kind) continue;
       const auto goes_up = [&](const Link& link) {
-        return std::pair(topology.kind(link.to), link.to) > std::pair(kind, node);
+        const NodeKind to = topology.kind(link.to);
+        return to > kind || (to == kind && kind == NodeKind::core && link.to > node);
       };
       const auto links = topology.out_links(node);
       const auto uplinks =

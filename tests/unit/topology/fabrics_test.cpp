@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -533,5 +535,26 @@ TEST_CASE("ugal: an idle network is crossed minimally") {
       return topology.link(use.link).tier == Tier::core;
     });
     CHECK(cores == (gpu < 32 ? 0 : 1));
+  }
+}
+
+TEST_CASE("every builder has a page in the reference, which names its keys") {
+  const auto folder = railyard::test::source_dir() / "docs" / "reference" / "topologies";
+  const auto text_of = [&folder](const std::string& name) {
+    std::ifstream file(folder / (name + ".md"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string hosts = text_of("hosts");
+  for (const BuilderEntry& entry : topology_catalog()) {
+    if (entry.name == "read") continue;  // formats have pages of their own
+    const std::string page = text_of(std::string(entry.name));
+    CAPTURE(entry.name);
+    CHECK_FALSE(page.empty());
+    for (const std::string_view key : entry.keys) {
+      const std::string word = fmt::format("`{}`", key);
+      const bool named =
+          page.find(word) != std::string::npos || hosts.find(word) != std::string::npos;
+      CHECK_MESSAGE(named, key);
+    }
   }
 }
