@@ -357,8 +357,8 @@ TEST_CASE("a table of faults that makes no sense is refused with its line") {
 }
 
 // Two flows of 30 kB on 10 GB/s, shares 2 and 1: the first runs at 6.67 GB/s and ends at 4.5 us
-// with 15 kB of the second sent; the rest at 10 GB/s takes 1.5 us. With a cap of 2.5 GB/s on the first,
-// the second has 7.5 GB/s and ends at 4 us, the first at 12 us. Latency 1 us to the receiver.
+// with 15 kB of the second sent; the rest at 10 GB/s takes 1.5 us. With a cap of 2.5 GB/s on the
+// first, the second has 7.5 GB/s and ends at 4 us, the first at 12 us. 1 us to the receiver.
 TEST_CASE("shares and caps of a list reach the network") {
   const auto shared =
       ran(list_of("id,src,dst,bytes,start,share\n1,a,b,30000,0,2\n2,a,b,30000,0,1\n"),
