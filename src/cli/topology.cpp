@@ -21,8 +21,8 @@ std::string summary(const topology::Topology& fabric) {
   for (const std::string& kind : fabric.gpu_kinds()) kinds += (kinds.empty() ? "" : " + ") + kind;
   return fmt::format(
       "{}: {} GPUs ({}) in {} hosts, {} leaves, {} minipods; {} nodes, {} directed links\n",
-      fabric.builder(), fabric.gpu_count(), kinds, fabric.hosts().size(),
-      fabric.leaf_count(), fabric.minipod_count(), fabric.node_count(), fabric.links().size());
+      fabric.builder(), fabric.gpu_count(), kinds, fabric.hosts().size(), fabric.leaf_count(),
+      fabric.minipod_count(), fabric.node_count(), fabric.links().size());
 }
 
 std::string terabits(Bandwidth bandwidth) {
