@@ -29,6 +29,8 @@ using Work = Int128;
 inline constexpr int kLevelBits = 16;
 inline constexpr int kWeightBits = 44;
 inline constexpr Level kLevelMax = Level{1} << 62;
+/// Of all flows on a link together, so that sums of weights stay below 2^63.
+inline constexpr Weight kWeightMax = Weight{1} << 62;
 inline constexpr Weight kWholeWeight = Weight{1} << kWeightBits;
 /// Work of one byte of a flow of share 1.
 inline constexpr std::int64_t kWorkPerByte = kTicksPerSecond << kLevelBits;

@@ -98,7 +98,7 @@ class Reader {
     const double start =
         csv_.real(row, start_, errors_, {.min = 0, .max = kTicksMax / ticks_per_unit_});
     flow.start = TimePoint(to_ticks(start * ticks_per_unit_));
-    if (share_) flow.share = csv_.real(row, share_, errors_, {.min = 1e-6, .max = 1e6});
+    if (share_) flow.share = csv_.real(row, share_, errors_, {.min = 1e-3, .max = 1e3});
     if (cap_ && !csv_.is_empty(row, cap_)) {
       flow.cap = Bandwidth(std::llround(csv_.real(row, cap_, errors_, {.min = 1, .max = 1e15})));
     }

@@ -19,6 +19,10 @@ namespace {
 /// less than the sum of n rounded rates can resolve.
 constexpr std::uint64_t kFullLoad = std::uint64_t{1} << 52U;
 
+/// What one link can count; their product is checked where flows contend.
+constexpr double kUsageMax = 0x1p18;
+constexpr double kShareMax = 0x1p12;
+
 constexpr double kTicksPerSecondReal = static_cast<double>(kTicksPerSecond);
 
 bool overloaded(const Link& link) {
@@ -119,7 +123,7 @@ void FlowNetwork::State::check_route(std::span<const topology::LinkUse> route) c
   for (const topology::LinkUse& use : route) {
     RAILYARD_CHECK(index(use.link) < store.links.size(), "link {} of {}", index(use.link),
                    store.links.size());
-    RAILYARD_CHECK(use.usage > 0 && use.usage < 1e6, "usage {} of link {}", use.usage,
+    RAILYARD_CHECK(use.usage > 0 && use.usage < kUsageMax, "usage {} of link {}", use.usage,
                    index(use.link));
   }
 }
@@ -230,7 +234,7 @@ FlowId FlowNetwork::State::start(std::int64_t at, const FlowSpec& spec) {
   advance_to(at);
   RAILYARD_CHECK(spec.size.count() > 0, "a flow of {} bytes: run empty transfers inline",
                  spec.size.count());
-  RAILYARD_CHECK(spec.share > 0 && spec.share < 1e6, "a flow with the share {}", spec.share);
+  RAILYARD_CHECK(spec.share > 0 && spec.share < kShareMax, "a flow with the share {}", spec.share);
   RAILYARD_CHECK(spec.route.empty() != (spec.registered == kUnregistered),
                  "a flow needs a route or a registered one");
   const RouteId route =

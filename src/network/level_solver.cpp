@@ -27,6 +27,7 @@ std::uint32_t LevelSolver::open(std::uint32_t link, Load capacity, std::int64_t 
   fresh.link = link;
   Group& group = groups_[at];
   group.capacity = capacity;
+  group.weight = 0;
   group.clock = 0;
   group.since = now;
   group.reach.clear();
@@ -84,6 +85,10 @@ void LevelSolver::join(std::uint32_t hop_at, std::uint32_t at) {
   std::vector<Visitor>& visitors = groups_[at].visitors;
   hop.visit = static_cast<std::uint32_t>(visitors.size());
   visitors.push_back(Visitor{hop.flow, hop_at});
+  groups_[at].weight += hop.weight;
+  RAILYARD_CHECK(groups_[at].weight < kWeightMax,
+                 "{} flows on link {} weigh more than {} of share 1: more than rates can count",
+                 visitors.size(), contentions_[at].link, kWeightMax / kWholeWeight);
   const std::uint32_t owner = store_.owners[hop.flow];
   if (owner == kNone) return;
   Contention& contention = contentions_[at];
@@ -96,6 +101,7 @@ void LevelSolver::join(std::uint32_t hop_at, std::uint32_t at) {
 void LevelSolver::part(std::uint32_t hop_at) {
   Hop& hop = store_.hops[hop_at];
   std::vector<Visitor>& visitors = groups_[hop.contention].visitors;
+  groups_[hop.contention].weight -= hop.weight;
   visitors[hop.visit] = visitors.back();
   store_.hops[visitors[hop.visit].hop].visit = hop.visit;
   visitors.pop_back();

@@ -76,7 +76,8 @@ struct alignas(64) Contention {
 /// The rest of the record.
 struct Group {
   Load capacity = 0;
-  Work clock = 0;  ///< at `since`
+  Weight weight = 0;  ///< of all visitors
+  Work clock = 0;     ///< at `since`
   std::int64_t since = 0;
   std::vector<Member> members;       ///< a binary heap by (due, flow's order)
   std::vector<Visitor> visitors;     ///< members and others
