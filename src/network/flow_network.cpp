@@ -556,7 +556,7 @@ Level FlowNetwork::State::level(const Flow& flow) const {
     case FlowState::solo:
       return flow.solo;
     case FlowState::held:
-      return levels[store.owners[&flow - store.flows.data()]].level;
+      return levels[store.owners[static_cast<std::size_t>(&flow - store.flows.data())]].level;
     default:
       return 0;
   }
