@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "railyard/core/check.hpp"
+#include "topology/stepping.hpp"
 
 namespace railyard::topology {
 namespace {
@@ -29,6 +30,7 @@ class Paths final : public LeveledPaths {
     NodeId at = leaf_of(source);
     std::vector<std::uint32_t> hops;
     for (std::uint32_t hop = 0; at != last;) {
+      hops.clear();
       next_hops(at, row, hops);
       RAILYARD_CHECK(!hops.empty(), "no way on from node {} to GPU {}", index(at),
                      index(destination));
@@ -188,7 +190,6 @@ class Paths final : public LeveledPaths {
   }
 
   void next_hops(NodeId at, std::uint32_t row, std::vector<std::uint32_t>& out) const {
-    out.clear();
     const std::uint8_t here = hops(row, at);
     // In a layered fabric a switch falls towards a leaf exactly when it is as many hops away as
     // levels above.
@@ -249,34 +250,12 @@ class Paths final : public LeveledPaths {
     for (const LinkId link : links) out.push_back({link, 1.0});
   }
 
-  /// Carries a value from the source's leaf to the destination's over all equal paths, one hop at a
-  /// time, switches of a hop in order of their numbers.
+  /// Carries a value from the source's leaf to the destination's over all equal paths.
   template <typename Value, typename Step>
   Value walk(GpuId source, GpuId destination, Value start, const Step& step) const {
-    const std::uint32_t row = row_of(destination);
-    std::vector<std::pair<NodeId, Value>> values{{leaf_of(source), start}};
-    std::vector<std::pair<NodeId, Value>> next;
-    std::vector<std::uint32_t> out;
-    while (values.front().first != leaf_of(destination)) {
-      next.clear();
-      for (const auto& [at, value] : values) {
-        next_hops(at, row, out);
-        for (const std::uint32_t link : out)
-          next.emplace_back(view_.links[link].to, step(link, out.size(), value));
-      }
-      RAILYARD_CHECK(!next.empty(), "no way on to GPU {}", index(destination));
-      std::stable_sort(next.begin(), next.end(),
-                       [](const auto& a, const auto& b) { return a.first < b.first; });
-      values.clear();
-      for (const auto& [at, value] : next) {
-        if (values.empty() || values.back().first != at) {
-          values.emplace_back(at, value);
-        } else {
-          values.back().second += value;
-        }
-      }
-    }
-    return values.front().second;
+    const auto next = [this, row = row_of(destination)](
+                          NodeId at, std::vector<std::uint32_t>& out) { next_hops(at, row, out); };
+    return step_all(view_, leaf_of(source), leaf_of(destination), start, next, step);
   }
 
   struct Ends {

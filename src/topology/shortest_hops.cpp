@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "railyard/core/check.hpp"
+#include "topology/stepping.hpp"
 
 namespace railyard::topology {
 namespace {
@@ -30,19 +31,12 @@ class Paths final : public ShortestHopPaths {
   void path(GpuId source, GpuId destination, HopChooser& chooser,
             std::vector<LinkId>& out) const override {
     RAILYARD_CHECK(source != destination, "a path from GPU {} to itself", index(source));
-    NodeId at = node(source);
-    const NodeId last = node(destination);
-    std::vector<std::uint32_t> hops;
-    for (std::uint32_t hop = 0; at != last;) {
+    const auto arrived = [last = node(destination)](NodeId at) { return at == last; };
+    const auto next = [this, destination](NodeId at, std::vector<std::uint32_t>& hops) {
       next_hops(at, destination, hops);
-      RAILYARD_CHECK(!hops.empty(), "no way on from node {} to GPU {}", index(at),
-                     index(destination));
-      const auto count = static_cast<std::uint32_t>(hops.size());
-      const std::uint32_t chosen = count == 1 ? 0 : chooser.choose(at, hop++, count);
-      RAILYARD_CHECK(chosen < count, "next hop {} of {}", chosen, count);
-      out.push_back(static_cast<LinkId>(hops[chosen]));
-      at = view_.links[hops[chosen]].to;
-    }
+    };
+    std::uint32_t hop = 0;
+    step_path(view_, node(source), arrived, next, chooser, hop, out);
   }
 
   void spread(GpuId source, GpuId destination, std::vector<LinkUse>& out) const override {
@@ -125,7 +119,6 @@ class Paths final : public ShortestHopPaths {
   }
 
   void next_hops(NodeId at, GpuId destination, std::vector<std::uint32_t>& out) const {
-    out.clear();
     const auto& [distances, through_nics] = searches_[index(destination)];
     const std::uint32_t first = view_.first_out[index(at)];
     const auto links = view_.out_links(at);
@@ -157,33 +150,13 @@ class Paths final : public ShortestHopPaths {
     return out;
   }
 
-  /// Carries a value over all equal paths, one hop at a time; nodes of a hop in order of their
-  /// numbers.
+  /// Carries a value from GPU to GPU over all equal paths.
   template <typename Value, typename Step>
   Value walk(GpuId source, GpuId destination, Value start, const Step& step) const {
-    std::vector<std::pair<NodeId, Value>> values{{node(source), start}};
-    std::vector<std::pair<NodeId, Value>> next;
-    std::vector<std::uint32_t> hops;
-    while (values.front().first != node(destination)) {
-      next.clear();
-      for (const auto& [at, value] : values) {
-        next_hops(at, destination, hops);
-        for (const std::uint32_t link : hops)
-          next.emplace_back(view_.links[link].to, step(link, hops.size(), value));
-      }
-      RAILYARD_CHECK(!next.empty(), "no way on to GPU {}", index(destination));
-      std::stable_sort(next.begin(), next.end(),
-                       [](const auto& a, const auto& b) { return a.first < b.first; });
-      values.clear();
-      for (const auto& [at, value] : next) {
-        if (values.empty() || values.back().first != at) {
-          values.emplace_back(at, value);
-        } else {
-          values.back().second += value;
-        }
-      }
-    }
-    return values.front().second;
+    const auto next = [this, destination](NodeId at, std::vector<std::uint32_t>& hops) {
+      next_hops(at, destination, hops);
+    };
+    return step_all(view_, node(source), node(destination), start, next, step);
   }
 
   GraphView view_;
