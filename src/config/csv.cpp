@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "config/text.hpp"
@@ -14,27 +13,13 @@
 namespace railyard::config {
 namespace {
 
-template <typename T>
-bool parse_number(std::string_view text, T& out) {
-  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, out);
-  return fault == std::errc{} && stop == end;
-}
-
 /// 8.0 is an integer: tables written from data frames have such cells.
-bool parse_integer(std::string_view text, std::int64_t& out) {
-  if (parse_number(text, out)) return true;
-  double real = 0;
+std::optional<std::int64_t> integer_in(std::string_view cell) {
+  if (const auto integer = parse_integer(cell)) return integer;
+  const auto real = parse_real(cell);
   constexpr double kExactMax = 9'007'199'254'740'992.0;
-  if (!parse_number(text, real) || std::trunc(real) != real || std::abs(real) > kExactMax)
-    return false;
-  out = static_cast<std::int64_t>(real);
-  return true;
-}
-
-bool parse_real(std::string_view text, double& out) {
-  return parse_number(text, out) && std::isfinite(out);
+  if (!real || std::trunc(*real) != *real || std::abs(*real) > kExactMax) return std::nullopt;
+  return static_cast<std::int64_t>(*real);
 }
 
 template <typename T>
@@ -207,31 +192,29 @@ void Csv::fail(std::size_t row, CsvColumn column, Errors& errors,
 
 std::int64_t Csv::integer(std::size_t row, CsvColumn column, Errors& errors,
                           Range<std::int64_t> range) const {
-  std::int64_t value = 0;
   const std::string_view cell = trimmed(text(row, column));
+  const auto value = column ? integer_in(cell) : std::nullopt;
   if (!column) {
     // Its absence has been reported, or it is optional.
-  } else if (!parse_integer(cell, value)) {
+  } else if (!value) {
     fail(row, column, errors, fmt::format("expected an integer, found {}", in_quotes(cell)));
-    value = 0;
-  } else if (value < range.min || value > range.max) {
-    fail(row, column, errors, fmt::format("must be {}, found {}", bounds_text(range), value));
+  } else if (*value < range.min || *value > range.max) {
+    fail(row, column, errors, fmt::format("must be {}, found {}", bounds_text(range), *value));
   }
-  return std::clamp(value, range.min, range.max);
+  return std::clamp(value.value_or(0), range.min, range.max);
 }
 
 double Csv::real(std::size_t row, CsvColumn column, Errors& errors, Range<double> range) const {
-  double value = 0;
   const std::string_view cell = trimmed(text(row, column));
+  const auto value = column ? parse_real(cell) : std::nullopt;
   if (!column) {
     // Its absence has been reported, or it is optional.
-  } else if (!parse_real(cell, value)) {
+  } else if (!value) {
     fail(row, column, errors, fmt::format("expected a finite number, found {}", in_quotes(cell)));
-    value = 0;
-  } else if (value < range.min || value > range.max) {
-    fail(row, column, errors, fmt::format("must be {}, found {}", bounds_text(range), value));
+  } else if (*value < range.min || *value > range.max) {
+    fail(row, column, errors, fmt::format("must be {}, found {}", bounds_text(range), *value));
   }
-  return std::clamp(value, range.min, range.max);
+  return std::clamp(value.value_or(0), range.min, range.max);
 }
 
 }  // namespace railyard::config

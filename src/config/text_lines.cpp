@@ -18,14 +18,10 @@ TextLines TextLines::parse_text(std::string text, std::string name) {
   TextLines out;
   out.name_ = std::move(name);
   out.text_ = std::move(text);
-  std::size_t at = out.text_.starts_with("\xef\xbb\xbf") ? 3 : 0;
-  while (at < out.text_.size()) {
-    const std::size_t end = std::min(out.text_.find('\n', at), out.text_.size());
-    std::size_t length = end - at;
-    if (length > 0 && out.text_[at + length - 1] == '\r') --length;
-    out.lines_.emplace_back(at, length);
-    at = end + 1;
-  }
+  const std::size_t begin = out.text_.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  for_each_line(std::string_view(out.text_).substr(begin), [&out](std::string_view line) {
+    out.lines_.emplace_back(static_cast<std::size_t>(line.data() - out.text_.data()), line.size());
+  });
   return out;
 }
 

@@ -4,6 +4,7 @@
 // line ends are tolerated, and so is a byte order mark. Views live as long as the TextLines.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +15,18 @@
 #include <vector>
 
 namespace railyard::config {
+
+/// Calls `visit` with every line of a text, without its line end.
+template <typename Visit>
+void for_each_line(std::string_view text, const Visit& visit) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    visit(line);
+    begin = end + 1;
+  }
+}
 
 class TextLines {
  public:

@@ -15,6 +15,7 @@
 
 #include <map>
 
+#include "railyard/config/text_lines.hpp"
 #include "topology/readers/discovered_fabric.hpp"
 #include "topology/readers/infiniband.hpp"
 #include "topology/readers/readers.hpp"
@@ -25,13 +26,6 @@ namespace {
 using infiniband::Scanner;
 
 constexpr std::uint32_t kLeftOut = 0xffffffff;
-
-std::string_view stripped(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-    text.remove_suffix(1);
-  return text;
-}
 
 struct Owner {
   std::uint32_t device = kLeftOut;
@@ -55,13 +49,10 @@ class IblinkinfoReader {
 
   DiscoveredFabric read() {
     const std::size_t before = errors_.count();
-    const std::string_view text = file_.text;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
+    config::for_each_line(file_.text, [this](std::string_view line) {
       ++line_;
-      read_line(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
+      read_line(line);
+    });
     for (const LinkLine& link : links_) state(link);
     if (errors_.count() == before) fabric_.join_ends(errors_);
     return std::move(fabric_);
@@ -89,9 +80,9 @@ class IblinkinfoReader {
 
   void read_node(bool is_switch, Scanner scan) {
     if (is_switch && !scan.hexadecimal()) return fail("expected: Switch: GUID NAME:");
-    std::string_view name = stripped(scan.rest());
+    std::string_view name = config::trimmed(scan.rest());
     if (!name.ends_with(':')) return fail("expected a colon behind the node's name");
-    name = stripped(name.substr(0, name.size() - 1));
+    name = config::trimmed(name.substr(0, name.size() - 1));
     inside_ = true;
     is_switch_ = is_switch;
     name_ = name;
@@ -129,7 +120,7 @@ class IblinkinfoReader {
     if (!port || !scan.take("==(")) return fail(std::string(kWanted));
     const std::size_t close = scan.rest().find(")==>");
     if (close == std::string_view::npos) return fail(std::string(kWanted));
-    const std::string_view state = stripped(scan.rest().substr(0, close));
+    const std::string_view state = config::trimmed(scan.rest().substr(0, close));
     if (*lid == 0) return fail("LID 0: no subnet manager has given addresses");
     claim(*lid);
     if (state.starts_with("Down")) return;
@@ -153,10 +144,10 @@ class IblinkinfoReader {
     if (!lanes || !scan.take("X")) return std::nullopt;
     const std::size_t slash = scan.rest().rfind('/');
     if (slash == std::string_view::npos) return std::nullopt;
-    std::string_view speed = stripped(scan.rest().substr(0, slash));
+    std::string_view speed = config::trimmed(scan.rest().substr(0, slash));
     const std::size_t blank = speed.find_last_of(" \t");
     if (blank == std::string_view::npos) return std::nullopt;
-    return infiniband::link_rate(*lanes, stripped(speed.substr(0, blank)));
+    return infiniband::link_rate(*lanes, config::trimmed(speed.substr(0, blank)));
   }
 
   /// The LID is this node's: all ports of a switch share one, each port of a NIC has its own.

@@ -15,6 +15,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "railyard/config/text_lines.hpp"
 #include "topology/readers/discovered_fabric.hpp"
 #include "topology/readers/infiniband.hpp"
 #include "topology/readers/readers.hpp"
@@ -43,14 +44,10 @@ class IbnetdiscoverReader {
 
   DiscoveredFabric read() {
     const std::size_t before = errors_.count();
-    const std::string_view text = file_.text;
-    std::size_t begin = 0;
-    while (begin < text.size()) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
+    config::for_each_line(file_.text, [this](std::string_view line) {
       ++line_;
-      read_line(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
+      read_line(line);
+    });
     for (const PortLine& port : ports_) {
       const auto it = devices_.find(port.to);
       if (it == devices_.end()) {

@@ -16,6 +16,7 @@
 #include <set>
 
 #include "railyard/config/file.hpp"
+#include "railyard/config/text_lines.hpp"
 #include "railyard/core/check.hpp"
 #include "topology/readers/infiniband.hpp"
 #include "topology/routing/routings.hpp"
@@ -55,12 +56,10 @@ class TableParser {
   }
 
   TableFile parse() {
-    for (std::size_t begin = 0; begin < text_.size();) {
-      const std::size_t end = std::min(text_.find('\n', begin), text_.size());
+    config::for_each_line(text_, [this](std::string_view line) {
       ++line_;
-      read_line(text_.substr(begin, end - begin));
-      begin = end + 1;
-    }
+      read_line(line);
+    });
     if (out_.switches.empty())
       errors_.add(fmt::format("{}: no forwarding table of a switch in it", out_.name));
     return std::move(out_);
