@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "railyard/network/dominated_links.hpp"
+
 namespace railyard::network {
 namespace {
 
@@ -117,6 +119,21 @@ DistinctLinks::DistinctLinks(const FlowRoutes& routes, double spray_efficiency, 
     }
     first_use_.push_back(static_cast<std::uint32_t>(uses_.size()));
   }
+  drop_dominated();
+}
+
+void DistinctLinks::drop_dominated() {
+  const std::vector<bool> dominated = dominated_links(uses_, first_use_, capacities_);
+  std::uint32_t kept = 0;
+  std::uint32_t begin = 0;
+  for (std::size_t route = 1; route < first_use_.size(); ++route) {
+    for (std::uint32_t use = begin; use < first_use_[route]; ++use) {
+      if (!dominated[index(uses_[use].link)]) uses_[kept++] = uses_[use];
+    }
+    begin = first_use_[route];
+    first_use_[route] = kept;
+  }
+  uses_.resize(kept);
 }
 
 }  // namespace railyard::network

@@ -1,10 +1,11 @@
-// The links of a set of routes without those that say the same twice.
+// The links of a set of routes without those that say nothing of their own.
 //
 // Two links of equal capacity that every route uses alike (both not at all, or both with the same
 // usage) are one constraint: where one is full, so is the other, with the same flows on it. Keeping
 // one of them is exact. Under spray this leaves a handful of links of a route of hundreds. Found by
 // partition refinement: links start as one class per capacity, and each route splits the classes it
-// meets by its usage.
+// meets by its usage. Of those left, links that another one dominates go too
+// (railyard/network/dominated_links.hpp).
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ class DistinctLinks {
   }
 
  private:
+  void drop_dominated();
+
   std::vector<Bandwidth> capacities_;
   std::vector<topology::LinkUse> uses_;
   std::vector<std::uint32_t> first_use_{0};

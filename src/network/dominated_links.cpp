@@ -1,12 +1,7 @@
 #include "railyard/network/dominated_links.hpp"
 
-#include <cstdint>
-#include <utility>
-
 namespace railyard::network {
 namespace {
-
-using Place = std::pair<std::uint32_t, std::uint32_t>;  // route, index on it
 
 /// Whether `other` fills up no later than `link` on a route that uses both.
 bool as_tight(const topology::LinkUse& other, const topology::LinkUse& link,
@@ -17,19 +12,22 @@ bool as_tight(const topology::LinkUse& other, const topology::LinkUse& link,
 
 }  // namespace
 
-std::vector<bool> dominated_links(std::span<const std::vector<topology::LinkUse>> routes,
+std::vector<bool> dominated_links(std::span<const topology::LinkUse> uses,
+                                  std::span<const std::uint32_t> first_use,
                                   std::span<const Bandwidth> capacities) {
   const std::size_t links = capacities.size();
+  const std::size_t routes = first_use.size() - 1;
+  // By link: the uses of it, and the route of each.
   std::vector<std::uint32_t> first(links + 1, 0);
-  for (const auto& route : routes) {
-    for (const topology::LinkUse& use : route) ++first[index(use.link) + 1];
-  }
+  for (const topology::LinkUse& use : uses) ++first[index(use.link) + 1];
   for (std::size_t link = 0; link < links; ++link) first[link + 1] += first[link];
-  std::vector<Place> places(first[links]);
   std::vector<std::uint32_t> filled(first.begin(), first.end() - 1);
-  for (std::uint32_t r = 0; r < routes.size(); ++r) {
-    for (std::uint32_t i = 0; i < routes[r].size(); ++i) {
-      places[filled[index(routes[r][i].link)]++] = Place{r, i};
+  std::vector<std::uint32_t> use_at(uses.size());
+  std::vector<std::uint32_t> route_of(uses.size());
+  for (std::uint32_t route = 0; route < routes; ++route) {
+    for (std::uint32_t use = first_use[route]; use < first_use[route + 1]; ++use) {
+      use_at[filled[index(uses[use].link)]++] = use;
+      route_of[use] = route;
     }
   }
   std::vector<bool> dominated(links, false);
@@ -38,18 +36,18 @@ std::vector<bool> dominated_links(std::span<const std::vector<topology::LinkUse>
   for (std::size_t link = 0; link < links; ++link) {
     counted.clear();
     for (std::uint32_t p = first[link]; p < first[link + 1]; ++p) {
-      const auto& route = routes[places[p].first];
-      const topology::LinkUse& use = route[places[p].second];
-      for (const topology::LinkUse& other : route) {
+      const topology::LinkUse& use = uses[use_at[p]];
+      const std::uint32_t route = route_of[use_at[p]];
+      for (std::uint32_t u = first_use[route]; u < first_use[route + 1]; ++u) {
+        const topology::LinkUse& other = uses[u];
         // A link that is left out already leaves the choice to the one that dominates it.
         if (other.link == use.link || dominated[index(other.link)]) continue;
         if (!as_tight(other, use, capacities)) continue;
         if (together[index(other.link)]++ == 0) counted.push_back(index(other.link));
       }
     }
-    const std::uint32_t routes_of_link = first[link + 1] - first[link];
     for (const std::size_t other : counted) {
-      if (together[other] == routes_of_link) dominated[link] = true;
+      if (together[other] == first[link + 1] - first[link]) dominated[link] = true;
       together[other] = 0;
     }
   }

@@ -89,8 +89,7 @@ struct FlowNetwork::State {
 
   std::vector<std::uint32_t> loose_;
   std::vector<std::pair<std::uint64_t, FinishedFlow>> finished_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>>
-      merged_;  ///< link, hop: while a route is read
+  std::uint64_t routes_read_ = 0;
 };
 
 FlowNetwork::State::State(std::span<const Bandwidth> capacities, LinkStatistics wanted)
@@ -144,37 +143,17 @@ RouteId FlowNetwork::State::add_route(std::span<const topology::LinkUse> links, 
   route.first = store.route_hops.allocate(route.block);
   route.lasting = lasting;
   route.bytes = 0;
+  ++routes_read_;
   std::uint32_t count = 0;
-  const auto slow = links.size() > 16;
-  if (slow) merged_.clear();
   for (const topology::LinkUse& use : links) {
-    const auto link = static_cast<std::uint32_t>(index(use.link));
-    if (slow) {
-      merged_.emplace_back(link, count);
-      store.route_hops[route.first + count++] = RouteHop{link, use.usage, 0, 0};
-      continue;
+    const auto at_link = static_cast<std::uint32_t>(index(use.link));
+    Link& link = store.links[at_link];
+    if (link.read_last != routes_read_) {
+      link.read_last = routes_read_;
+      link.read_as = route.first + count++;
+      store.route_hops[link.read_as] = RouteHop{at_link, 0, 0, 0};
     }
-    std::uint32_t same = 0;
-    while (same < count && store.route_hops[route.first + same].link != link) ++same;
-    if (same == count) store.route_hops[route.first + count++] = RouteHop{link, 0, 0, 0};
-    store.route_hops[route.first + same].usage += use.usage;
-  }
-  if (slow) {
-    // Later uses of a link are added to its first one; the order of the others stays.
-    std::sort(merged_.begin(), merged_.end());
-    for (std::size_t i = 1; i < merged_.size(); ++i) {
-      if (merged_[i].first != merged_[i - 1].first) continue;
-      RouteHop& again = store.route_hops[route.first + merged_[i].second];
-      store.route_hops[route.first + merged_[i - 1].second].usage += again.usage;
-      again.usage = 0;
-      merged_[i].second = merged_[i - 1].second;
-    }
-    std::uint32_t kept = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const RouteHop hop = store.route_hops[route.first + i];
-      if (hop.usage > 0) store.route_hops[route.first + kept++] = hop;
-    }
-    count = kept;
+    store.route_hops[link.read_as].usage += use.usage;
   }
   route.hops = count;
   derive(route);

@@ -78,7 +78,9 @@ struct Link {
   std::uint32_t flows = 0;
   std::uint32_t contention = kNone;  ///< record while it takes part in rates
   bool binding = false;
-  bool waking = false;  ///< listed to begin to take part
+  bool waking = false;          ///< listed to begin to take part
+  std::uint64_t read_last = 0;  ///< the route that was read last with it
+  std::uint32_t read_as = 0;    ///< and its hop there
   std::int64_t busy = 0;
   std::int64_t busy_since = 0;
   std::int64_t binding_time = 0;

@@ -111,7 +111,6 @@ class LevelSolver {
 
   [[nodiscard]] const Contention& operator[](std::uint32_t at) const { return contentions_[at]; }
   [[nodiscard]] const Group& group(std::uint32_t at) const { return groups_[at]; }
-  [[nodiscard]] std::size_t size() const { return contentions_.size(); }
   /// Contentions whose level or first member changed since clear_lists(); may be closed by now.
   [[nodiscard]] const std::vector<std::uint32_t>& regrouped() const { return regrouped_; }
   [[nodiscard]] const std::vector<std::uint32_t>& touched() const { return touched_; }

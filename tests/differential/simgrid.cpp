@@ -13,8 +13,6 @@
 #include "support/simgrid_workload.hpp"
 
 using railyard::in_seconds;
-using railyard::TimePoint;
-using railyard::network::FlowNetwork;
 
 namespace {
 
@@ -26,22 +24,21 @@ void compare(const std::string& name) {
   const auto folder = railyard::test::shared_data("peers/simgrid/" + name);
   if (!folder) return;
   const railyard::test::SimgridWorkload workload = railyard::test::read_simgrid_workload(*folder);
-  FlowNetwork network(workload.capacities);
-  const std::vector<TimePoint> ends = railyard::test::run_workload(workload, network);
+  const auto result = railyard::test::run_workload(workload);
   double worst_s = 0;
   double worst_relative = 0;
-  for (std::size_t flow = 0; flow < ends.size(); ++flow) {
-    const double expected = workload.flows[flow].expected_end_s;
-    const double error = std::abs(in_seconds(ends[flow]) - expected);
-    INFO(name << " flow " << flow << ": " << in_seconds(ends[flow]) << " s, SimGrid " << expected
-              << " s");
+  for (std::size_t flow = 0; flow < result.times.size(); ++flow) {
+    const double expected = workload.expected_end_s[flow];
+    const double end = in_seconds(result.times[flow].finish);
+    const double error = std::abs(end - expected);
+    INFO(name << " flow " << flow << ": " << end << " s, SimGrid " << expected << " s");
     CHECK(error <= 1e-9 * expected + kRounding);
     worst_s = std::max(worst_s, error);
     worst_relative = std::max(worst_relative, error / expected);
   }
-  MESSAGE(name << ": " << ends.size() << " flows, worst " << worst_s << " s, relative "
-               << worst_relative << ", " << network.counters().solves << " solves, "
-               << network.counters().flows_touched << " flows touched");
+  MESSAGE(name << ": " << result.times.size() << " flows, worst " << worst_s << " s, relative "
+               << worst_relative << ", " << result.counters.solves << " solves, "
+               << result.counters.flows_touched << " flows touched");
 }
 
 }  // namespace

@@ -231,26 +231,21 @@ Measurement closed_loop(const char* name, std::uint32_t half, std::uint64_t conc
   return result;
 }
 
-/// Repeats a recorded workload; prints processor seconds of one run: network, routes, flows.
+/// Repeats a recorded workload; prints processor seconds of one run: routes, network, flows.
 void recorded(const std::string& folder, std::uint64_t repetitions) {
   const auto workload = railyard::test::read_simgrid_workload(folder);
-  Digest digest;
-  NetworkCounters counters;
+  railyard::network::FlowListResult result;
   const double begin = railyard::benchmark::processor_seconds();
-  for (std::uint64_t i = 0; i < repetitions; ++i) {
-    FlowNetwork network(workload.capacities, railyard::network::LinkStatistics::off);
-    const auto ends = railyard::test::run_workload(workload, network);
-    if (i > 0) continue;
-    for (const TimePoint end : ends) digest.add(end);
-    counters = network.counters();
-  }
+  for (std::uint64_t i = 0; i < repetitions; ++i) result = railyard::test::run_workload(workload);
   const double seconds =
       (railyard::benchmark::processor_seconds() - begin) / static_cast<double>(repetitions);
+  Digest digest;
+  for (const auto& times : result.times) digest.add(times.finish);
   fmt::print(
       "{} flows, {} solves, {} flows touched, {} links touched, hash {} | {:.6f} processor "
       "s, peak {:.1f} MiB\n",
-      counters.flows_finished, counters.solves, counters.flows_touched, counters.links_touched,
-      digest.hex(), seconds, railyard::benchmark::peak_memory_mib());
+      result.counters.flows_finished, result.counters.solves, result.counters.flows_touched,
+      result.counters.links_touched, digest.hex(), seconds, railyard::benchmark::peak_memory_mib());
 }
 
 }  // namespace

@@ -14,8 +14,10 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <simgrid/s4u.hpp>
@@ -55,37 +57,31 @@ class Fabric {
  public:
   explicit Fabric(const Workload& workload) : zone_(sg::create_full_zone("fabric")) {
     std::vector<sg::Link*> links;
-    for (std::size_t l = 0; l < workload.capacities.size(); ++l) {
-      const auto bandwidth = static_cast<double>(workload.capacities[l].bytes_per_s());
-      links.push_back(
-          zone_->create_link("link" + std::to_string(l), bandwidth)->set_latency(0)->seal());
+    for (const railyard::Bandwidth capacity : workload.routes.capacities) {
+      const auto bandwidth = static_cast<double>(capacity.bytes_per_s());
+      links.push_back(zone_->create_link("link" + std::to_string(links.size()), bandwidth)
+                          ->set_latency(0)
+                          ->seal());
     }
-    for (const auto& [source, destination] : workload.ends) {
-      sources_.push_back(host(source));
-      destinations_.push_back(host(destination));
-    }
-    for (std::size_t r = 0; r < workload.routes.size(); ++r) {
+    for (const std::string& name : workload.list.endpoints)
+      hosts_.push_back(zone_->create_host("host" + name, 1e9)->seal());
+    std::set<std::pair<std::uint32_t, std::uint32_t>> known;
+    for (std::size_t f = 0; f < workload.list.flows.size(); ++f) {
+      const auto& flow = workload.list.flows[f];
+      if (!known.emplace(flow.source, flow.destination).second) continue;
       std::vector<sg::LinkInRoute> path;
-      for (const auto& use : workload.routes[r]) path.emplace_back(links[index(use.link)]);
-      zone_->add_route(sources_[r]->get_netpoint(), destinations_[r]->get_netpoint(), nullptr,
-                       nullptr, path, false);
+      for (const auto& use : workload.routes.route(workload.routes.route_of_flow[f]))
+        path.emplace_back(links[index(use.link)]);
+      zone_->add_route(host(flow.source)->get_netpoint(), host(flow.destination)->get_netpoint(),
+                       nullptr, nullptr, path, false);
     }
     zone_->seal();
   }
-  [[nodiscard]] sg::Host* source(std::uint32_t route) const { return sources_[route]; }
-  [[nodiscard]] sg::Host* destination(std::uint32_t route) const { return destinations_[route]; }
+  [[nodiscard]] sg::Host* host(std::uint32_t endpoint) const { return hosts_[endpoint]; }
 
  private:
-  sg::Host* host(const std::string& name) {
-    sg::Host*& known = hosts_[name];
-    if (known == nullptr) known = zone_->create_host("host" + name, 1e9)->seal();
-    return known;
-  }
-
   sg::NetZone* zone_;
-  std::unordered_map<std::string, sg::Host*> hosts_;
-  std::vector<sg::Host*> sources_;
-  std::vector<sg::Host*> destinations_;
+  std::vector<sg::Host*> hosts_;
 };
 
 /// Runs the flows; ends in seconds.
@@ -94,9 +90,14 @@ class Flows {
   Flows(const Workload& workload, const Fabric& fabric)
       : workload_(workload),
         fabric_(fabric),
-        ends_(workload.flows.size()),
-        started_(workload.flows.size()) {
-    for (const auto& flow : workload.flows) waits_.push_back(flow.waits_for);
+        ends_(workload.list.flows.size()),
+        started_(workload.list.flows.size()),
+        waits_(workload.list.flows.size()),
+        dependants_(workload.list.flows.size()) {
+    for (const auto& dependency : workload.list.dependencies) {
+      ++waits_[dependency.flow];
+      dependants_[dependency.before].push_back(dependency.flow);
+    }
     sg::Comm::on_completion_cb([this](const sg::Activity& activity) {
       const auto found = running_.find(&activity);
       if (found == running_.end()) return;
@@ -104,34 +105,34 @@ class Flows {
       running_.erase(found);
       ended(flow);
     });
-    for (std::size_t f = 0; f < workload.flows.size(); ++f) {
-      if (workload.flows[f].waits_for == 0) sleep_and_send(f);
+    for (std::size_t f = 0; f < waits_.size(); ++f) {
+      if (waits_[f] == 0) sleep_and_send(f);
     }
   }
   [[nodiscard]] const std::vector<double>& ends() const { return ends_; }
 
  private:
   void sleep_and_send(std::size_t f) {
-    sg::Actor::create("flow", fabric_.source(workload_.flows[f].route), [this, f] {
-      const auto& flow = workload_.flows[f];
+    sg::Actor::create("flow", fabric_.host(workload_.list.flows[f].source), [this, f] {
+      const auto& flow = workload_.list.flows[f];
       const double start = railyard::in_seconds(flow.start);
       if (start > 0) sg::this_actor::sleep_until(start);
-      sg::Comm::sendto(fabric_.source(flow.route), fabric_.destination(flow.route),
+      sg::Comm::sendto(fabric_.host(flow.source), fabric_.host(flow.destination),
                        static_cast<std::uint64_t>(flow.size.count()));
       simgrid::kernel::actor::simcall_answered([this, f] { ended(f); });
     });
   }
   void ended(std::size_t f) {
     ends_[f] = sg::Engine::get_clock();
-    for (const std::uint32_t next : workload_.flows[f].dependants) {
+    for (const std::uint32_t next : dependants_[f]) {
       if (--waits_[next] == 0) begin(next);
     }
   }
   /// Made in the kernel's context and only when it starts: SimGrid searches the list of activities
   /// of whoever made one when it ends, and reports the end of one that nobody waits for only there.
   void begin(std::size_t f) {
-    const auto& flow = workload_.flows[f];
-    auto comm = sg::Comm::sendto_init(fabric_.source(flow.route), fabric_.destination(flow.route));
+    const auto& flow = workload_.list.flows[f];
+    auto comm = sg::Comm::sendto_init(fabric_.host(flow.source), fabric_.host(flow.destination));
     comm->set_payload_size(static_cast<std::uint64_t>(flow.size.count()));
     running_[comm.get()] = f;
     comm->start();
@@ -143,6 +144,7 @@ class Flows {
   std::vector<double> ends_;
   std::vector<sg::CommPtr> started_;
   std::vector<std::uint32_t> waits_;
+  std::vector<std::vector<std::uint32_t>> dependants_;
   std::unordered_map<const sg::Activity*, std::size_t> running_;
 };
 
@@ -163,7 +165,7 @@ int main(int argc, char** argv) {
   const double seconds = processor_seconds() - before;
   double worst = 0;
   for (std::size_t f = 0; f < flows.ends().size(); ++f) {
-    const double expected = workload.flows[f].expected_end_s;
+    const double expected = workload.expected_end_s[f];
     worst = std::max(worst, std::abs(flows.ends()[f] - expected) / expected);
   }
   rusage usage{};

@@ -24,6 +24,17 @@ LinkUse on(std::uint32_t link, double usage = 1.0) {
   return LinkUse{static_cast<LinkId>(link), usage};
 }
 
+std::vector<bool> dominated_on(const std::vector<std::vector<LinkUse>>& routes,
+                               const std::vector<Bandwidth>& capacities) {
+  std::vector<LinkUse> uses;
+  std::vector<std::uint32_t> first_use{0};
+  for (const auto& route : routes) {
+    uses.insert(uses.end(), route.begin(), route.end());
+    first_use.push_back(static_cast<std::uint32_t>(uses.size()));
+  }
+  return dominated_links(uses, first_use, capacities);
+}
+
 }  // namespace
 
 // Link 1 (20) is only used together with link 0 (10): full only when 0 is. Link 2 (5) is used
@@ -35,16 +46,16 @@ TEST_CASE("a link is dominated when another one is on all its routes and fills u
   std::vector<Bandwidth> capacities;
   for (const std::int64_t each : {10, 20, 5, 20, 10, 10, 10}) capacities.emplace_back(each);
   const std::vector<bool> expected = {false, true, false, false, true, false, false};
-  CHECK(dominated_links(routes, capacities) == expected);
+  CHECK(dominated_on(routes, capacities) == expected);
 }
 
 // Usage 3 of a link of 20 fills up before usage 1 of a link of 10.
 TEST_CASE("usages count") {
   const std::vector<std::vector<LinkUse>> routes = {{on(0), on(1, 3.0)}, {on(1)}};
-  CHECK(dominated_links(routes, std::vector<Bandwidth>{Bandwidth(10), Bandwidth(20)}) ==
+  CHECK(dominated_on(routes, std::vector<Bandwidth>{Bandwidth(10), Bandwidth(20)}) ==
         std::vector<bool>{true, false});
   const std::vector<std::vector<LinkUse>> lighter = {{on(0), on(1)}, {on(1)}};
-  CHECK(dominated_links(lighter, std::vector<Bandwidth>{Bandwidth(10), Bandwidth(20)}) ==
+  CHECK(dominated_on(lighter, std::vector<Bandwidth>{Bandwidth(10), Bandwidth(20)}) ==
         std::vector<bool>{false, false});
 }
 
@@ -67,7 +78,7 @@ TEST_CASE("leaving dominated links out changes no rate") {
       }
       if (route.empty()) route.push_back(on(0));
     }
-    const std::vector<bool> dominated = dominated_links(routes, capacities);
+    const std::vector<bool> dominated = dominated_on(routes, capacities);
     FlowNetwork whole(capacities);
     FlowNetwork pruned(capacities);
     std::vector<std::pair<railyard::network::FlowId, railyard::network::FlowId>> flows;
