@@ -19,6 +19,7 @@
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
 #include "railyard/topology/writer.hpp"
+#include "railyard/workload/trace_reader.hpp"
 #include "railyard/workload/transformer.hpp"
 
 namespace railyard::cli {
@@ -106,6 +107,14 @@ Entries writers() {
                    fmt::format("railyard topology convert FILE --to {}\n", writer.name)});
   return out;
 }
+Entries trace_readers() {
+  Entries out;
+  for (const auto& reader : workload::trace_reader_catalog()) {
+    out.push_back(entry_of(reader.description));
+    out.back().details += fmt::format("\nfiles: *{}\n", fmt::join(reader.endings, ", *"));
+  }
+  return out;
+}
 Entries routings() {
   return entries_of(config::descriptions(topology::routing_catalog()));
 }
@@ -186,11 +195,12 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 12> kFamilies{{
+constexpr std::array<Family, 13> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
     {"writers", "files for other programs, `railyard topology convert`", writers},
+    {"trace_readers", "communication traces of other programs, `railyard trace`", trace_readers},
     {"routings", "path choice, \"routing\" of a scenario's network", routings},
     {"networks", "how much of the network is modelled, --network of flows", networks},
     {"transports", "what packets add to the fluid, --transport of flows", transports},

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "railyard/config/document.hpp"
+#include "railyard/config/text_lines.hpp"
+#include "workload/readers/readers.hpp"
+
+namespace railyard::workload {
+
+using config::ConfigError;
+
+Duration trace_time(double value, double ticks_per_unit, const std::string& place) {
+  const double ticks = value * ticks_per_unit;
+  if (!(ticks >= 0) || ticks > static_cast<double>(kHorizonMax.count())) {
+    throw ConfigError(fmt::format("{}: a time of {} is negative or beyond the clock of 1,064 days",
+                                  place, value));
+  }
+  return to_ticks(ticks);
+}
+
+std::uint32_t TraceGroups::add(std::string_view name, std::vector<Rank> ranks) {
+  const auto fresh = static_cast<std::uint32_t>(groups_.size());
+  for (const Rank rank : ranks)
+    ranks_named_ = std::max(ranks_named_, static_cast<std::uint32_t>(rank) + 1);
+  const auto [at, inserted] = index_.try_emplace({std::string(name), std::move(ranks)}, fresh);
+  if (inserted) groups_.push_back({std::string(name), at->first.second});
+  return at->second;
+}
+
+std::vector<TraceGroup> TraceGroups::finish(std::uint32_t ranks, const std::string& trace) {
+  for (TraceGroup& group : groups_) {
+    if (group.ranks.empty()) {
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) group.ranks.push_back(Rank{rank});
+    }
+    std::vector<Rank> sorted = group.ranks;
+    std::sort(sorted.begin(), sorted.end());
+    if (static_cast<std::uint32_t>(sorted.back()) >= ranks) {
+      throw ConfigError(fmt::format("{}: group \"{}\" holds rank {}, but there are {} ranks", trace,
+                                    group.name, index(sorted.back()), ranks));
+    }
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+      throw ConfigError(fmt::format("{}: group \"{}\" holds a rank twice", trace, group.name));
+  }
+  return std::move(groups_);
+}
+
+std::uint32_t count_ranks(std::span<const TraceFile> files, const config::Parameters& terms,
+                          std::uint32_t named) {
+  std::vector<std::uint32_t> found;
+  for (const TraceFile& file : files) found.push_back(file.rank.value_or(0));
+  std::sort(found.begin(), found.end());
+  if (const auto twice = std::adjacent_find(found.begin(), found.end()); twice != found.end()) {
+    throw ConfigError(
+        fmt::format("{}: two files are of rank {}; files of one rank each are named "
+                    "\"prefix.<rank>.et\"",
+                    trace_name(files), *twice));
+  }
+  std::uint32_t ranks = std::max(named, found.back() + 1);
+  if (terms.has_value("ranks")) {
+    const auto given = static_cast<std::uint32_t>(terms.get<std::int64_t>("ranks"));
+    if (given < ranks) {
+      throw ConfigError(fmt::format("{}: ranks={}, but the trace names rank {}", trace_name(files),
+                                    given, ranks - 1));
+    }
+    ranks = given;
+  }
+  if (ranks > kTraceRanksMax)
+    throw ConfigError(
+        fmt::format("{}: {} ranks; at most {}", trace_name(files), ranks, kTraceRanksMax));
+  return ranks;
+}
+
+std::string trace_name(std::span<const TraceFile> files) {
+  std::string name = files.front().path.string();
+  if (!files.front().rank) return name;
+  const std::size_t folder = name.rfind('/');
+  const std::size_t from = folder == std::string::npos ? 0 : folder + 1;
+  const std::string middle = fmt::format(".{}.", *files.front().rank);
+  const std::size_t at = name.find(middle, from);
+  return at == std::string::npos ? name : name.substr(0, at);
+}
+
+}  // namespace railyard::workload
