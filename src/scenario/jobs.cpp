@@ -9,6 +9,7 @@
 #include "railyard/workload/job_stream.hpp"
 #include "railyard/workload/micro_benchmark.hpp"
 #include "railyard/workload/trace_job.hpp"
+#include "training_job.hpp"
 #include "world.hpp"
 
 namespace railyard::scenario {
@@ -22,63 +23,22 @@ using config::Reader;
 
 constexpr std::int64_t kRanksMax = 1'000'000;
 
-std::uint32_t positive(Reader& reader, std::string_view key, std::int64_t fallback) {
-  return static_cast<std::uint32_t>(
-      reader.optional<std::int64_t>(key, fallback, Range<std::int64_t>{1, kRanksMax}));
-}
-
-/// An algorithm that can never all-reduce is refused here; one that needs equal islands only where
-/// the job is placed.
-void check_all_reduce(Reader& job, std::string_view key, const std::string& name) {
-  const auto table = collective::algorithm_catalog();
-  const auto choice = config::default_choice(name, config::descriptions(table));
-  const std::string refusal = config::entry_of(table, name)
-                                  .create(choice.parameters)
-                                  ->refusal({collective::Operation::all_reduce, Bytes(1 << 20)},
-                                            collective::GroupShape::flat(8));
-  if (!refusal.empty()) job.fail(key, refusal);
-}
-
-workload::TrainingSpec read_training(Reader& job, const Node& model) {
-  workload::TrainingSpec spec;
-  spec.model = workload::read_model(model, job.errors());
-  if (const auto node = job.required_child("parallelism")) {
-    Reader reader(*node, job.errors());
-    spec.parallelism.tensor = positive(reader, "tensor", 1);
-    spec.parallelism.pipeline = positive(reader, "pipeline", 1);
-    spec.parallelism.data = positive(reader, "data", 1);
-    reader.finish();
-  }
-  spec.global_batch = static_cast<std::uint32_t>(
-      job.required<std::int64_t>("global_batch", Range<std::int64_t>{1, kRanksMax}));
-  spec.micro_batch = positive(job, "micro_batch", 1);
-  spec.recompute =
-      static_cast<workload::Recompute>(job.optional_choice("recompute", {"none", "full"}, 0));
-  spec.flash_attention = job.optional_choice("attention", {"flash", "unfused"}, 0) == 0;
-  spec.gradient_bytes = job.optional_choice("gradients", {"bf16", "fp32"}, 0) == 0 ? 2 : 4;
-  spec.scatter_sends = job.optional<bool>("scatter_sends", true);
-  spec.gradient_bucket = job.optional<Bytes>("gradient_bucket", spec.gradient_bucket);
-  if (const auto algorithm = job.child("all_reduce")) {
-    spec.all_reduce = config::decode_choice(*algorithm, job.errors(), "collective algorithm",
-                                            config::descriptions(collective::algorithm_catalog()))
-                          .name;
-    check_all_reduce(job, "all_reduce", spec.all_reduce);
-  }
-  return spec;
-}
-
 void read_transformer(Reader& job, const Node& model, std::uint32_t gpus, World& world,
                       cluster::JobSpec& out) {
   const workload::TrainingSpec spec = read_training(job, model);
-  const auto& [tensor, pipeline, data] = spec.parallelism;
-  out.shape = scheduler::GangShape{gpus, tensor, pipeline, data};
+  const workload::Parallelism& parallelism = spec.parallelism;
+  out.shape =
+      scheduler::GangShape{gpus, parallelism.tensor, parallelism.pipeline, parallelism.replicas()};
   if (!job.errors().empty()) return;
   if (spec.parallelism.ranks() != gpus) {
+    const std::string context =
+        parallelism.context > 1 ? fmt::format(" × context {}", parallelism.context) : "";
     job.fail("parallelism",
-             fmt::format("tensor {} × pipeline {} × data {} is {} GPUs, not the {} of "
-                         "\"gpus\"",
-                         tensor, pipeline, data,
-                         static_cast<std::uint64_t>(tensor) * pipeline * data, gpus));
+             fmt::format("tensor {} × pipeline {} × data {}{} is {} GPUs, not the {} of \"gpus\"",
+                         parallelism.tensor, parallelism.pipeline, parallelism.data, context,
+                         static_cast<std::uint64_t>(parallelism.tensor) * parallelism.pipeline *
+                             parallelism.replicas(),
+                         gpus));
     return;
   }
   for (const std::string& problem : workload::check_training(spec, *world.gpu)) {
@@ -165,9 +125,10 @@ void read_trace(Reader& scenario, World& world, const std::set<std::string>& nam
     auto& kind = kinds[record.gpus];
     if (!kind.second) {
       const workload::TrainingSpec spec = workload::training_of(record.gpus);
-      const auto& [tensor, pipeline, data] = spec.parallelism;
+      const workload::Parallelism& parallelism = spec.parallelism;
       // The rule rounds gangs of more than a host up to whole hosts, as placement does.
-      kind.first = scheduler::GangShape{spec.parallelism.ranks(), tensor, pipeline, data};
+      kind.first = scheduler::GangShape{parallelism.ranks(), parallelism.tensor,
+                                        parallelism.pipeline, parallelism.data};
       kind.second = std::make_shared<const workload::IterationDag>(
           workload::build_iteration(spec, *world.gpu));
     }

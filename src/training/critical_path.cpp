@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "engine.hpp"
@@ -38,11 +39,26 @@ Parts split(const JobRun& job, std::uint32_t task, Duration length) {
   return parts;
 }
 
-/// Computing and tensor collectives of one actor over an iteration.
+/// Causes of communication inside a stage, which every stage has: on the path of a pipeline they
+/// are partly another stage's, and then bubble.
+constexpr std::array<Cause, 3> kInside{Cause::tensor, Cause::context, Cause::expert};
+
+std::size_t inside(Cause cause) {
+  return static_cast<std::size_t>(std::find(kInside.begin(), kInside.end(), cause) -
+                                  kInside.begin());
+}
+
+/// Computing and communication inside the stage, of one actor over an iteration.
 struct StageWork {
   Duration compute{};
-  Parts tensor;
-  [[nodiscard]] Duration total() const { return compute + tensor.total(); }
+  std::array<Parts, kInside.size()> exchanged{};
+  /// Groups of an actor exchange at the same time: the first one stands for all.
+  std::array<std::uint32_t, kInside.size()> group{kNoTask, kNoTask, kNoTask};
+  [[nodiscard]] Duration total() const {
+    Duration sum = compute;
+    for (const Parts& parts : exchanged) sum += parts.total();
+    return sum;
+  }
 };
 
 StageWork busiest_actor(const JobRun& job) {
@@ -50,10 +66,15 @@ StageWork busiest_actor(const JobRun& job) {
   std::vector<StageWork> work(std::max<std::size_t>(dag.actors.size(), 1));
   for (std::uint32_t i = 0; i < dag.tasks.size(); ++i) {
     const Task& task = dag.tasks[i];
+    if (task.kind == TaskKind::barrier) continue;
+    StageWork& own = work[task.actor];
     if (task.kind == TaskKind::compute) {
-      work[task.actor].compute += task.duration;
-    } else if (task.cause == Cause::tensor) {
-      work[task.actor].tensor += split(job, i, job.log.end[i] - job.log.start[i]);
+      own.compute += task.duration;
+    } else if (const std::size_t cause = inside(task.cause); cause < kInside.size()) {
+      std::uint32_t& group = own.group[cause];
+      if (group == kNoTask) group = task.group;
+      if (group == task.group)
+        own.exchanged[cause] += split(job, i, job.log.end[i] - job.log.start[i]);
     }
   }
   return *std::max_element(work.begin(), work.end(), [](const StageWork& a, const StageWork& b) {
@@ -67,7 +88,7 @@ Attribution critical_path(const JobRun& job) {
   const workload::IterationDag& dag = *job.program->dag;
   Attribution result;
   Duration compute{};
-  Parts tensor;
+  std::array<Parts, kInside.size()> stage{};
   Parts rest;
   std::uint32_t task = job.last_task;
   TimePoint until = job.log.end[task];
@@ -75,12 +96,12 @@ Attribution critical_path(const JobRun& job) {
   while (task != kNoTask) {
     const Task& what = dag.tasks[task];
     const Duration stretch = until - job.log.start[task];
-    if (what.kind == TaskKind::compute || what.kind == TaskKind::barrier) {
+    if (what.kind != TaskKind::collective && what.kind != TaskKind::send) {
       compute += stretch;
     } else {
       const Parts parts = split(job, task, stretch);
-      if (what.cause == Cause::tensor) {
-        tensor += parts;
+      if (const std::size_t cause = inside(what.cause); cause < kInside.size()) {
+        stage[cause] += parts;
       } else {
         rest += parts;
         const bool pipeline = what.cause == Cause::pipeline;
@@ -96,13 +117,21 @@ Attribution critical_path(const JobRun& job) {
 
   const StageWork own = busiest_actor(job);
   result.compute = std::min(compute, own.compute);
-  result.exposed_tp = std::min(tensor.alone, own.tensor.alone);
-  const Duration tensor_latency = std::min(tensor.latency, own.tensor.latency);
-  const Duration tensor_contention = std::min(tensor.contention, own.tensor.contention);
-  result.latency = rest.latency + tensor_latency;
-  result.contention = rest.contention + tensor_contention;
-  result.bubble = compute + tensor.total() - result.compute - result.exposed_tp - tensor_latency -
-                  tensor_contention;
+  result.latency = rest.latency;
+  result.contention = rest.contention;
+  result.bubble = compute - result.compute;
+  std::array<Duration, kInside.size()> exposed{};
+  for (std::size_t c = 0; c < kInside.size(); ++c) {
+    exposed[c] = std::min(stage[c].alone, own.exchanged[c].alone);
+    const Duration latency = std::min(stage[c].latency, own.exchanged[c].latency);
+    const Duration contention = std::min(stage[c].contention, own.exchanged[c].contention);
+    result.latency += latency;
+    result.contention += contention;
+    result.bubble += stage[c].total() - exposed[c] - latency - contention;
+  }
+  result.exposed_tp = exposed[0];
+  result.exposed_cp = exposed[1];
+  result.exposed_ep = exposed[2];
   RAILYARD_CHECK(result.total() == length, "the attribution misses {} of {} ticks",
                  (length - result.total()).count(), length.count());
   return result;

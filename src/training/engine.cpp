@@ -186,7 +186,7 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
   const Task& what = program.dag->tasks[task];
   job.log.start[task] = now_;
   const std::uint32_t activity_id = program.activity_of_task[task];
-  if (activity_id == 0 ? what.kind == TaskKind::compute
+  if (activity_id == 0 ? workload::has_duration(what.kind)
                        : program.activities[activity_id - 1].timed) {
     start_chain(j, task);
     return;

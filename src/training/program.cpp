@@ -365,7 +365,7 @@ void link_tasks(Program& program) {
 /// Does `task` always take the same time, whatever else runs?
 bool fixed_length(const Program& program, std::uint32_t task) {
   const std::uint32_t activity = program.activity_of_task[task];
-  return activity == 0 ? program.dag->tasks[task].kind == TaskKind::compute
+  return activity == 0 ? workload::has_duration(program.dag->tasks[task].kind)
                        : program.activities[activity - 1].timed;
 }
 

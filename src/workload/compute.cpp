@@ -39,77 +39,198 @@ constexpr double kLossBytesBackward = 10;
 // a handful of fused kernels.
 constexpr double kAdamBytes = 30;
 constexpr std::uint32_t kAdamKernels = 4;
+// Routing, permutation and activation around the experts.
+constexpr std::uint32_t kExpertKernelsForward = 6;
+constexpr std::uint32_t kExpertKernelsBackward = 8;
 
+/// What a rank works on.
 struct Shape {
   std::int64_t tokens;
   std::int64_t hidden;
-  std::int64_t heads;  // of a rank
-  std::int64_t query;  // widths of a rank
-  std::int64_t key_value;
+  std::int64_t heads;
+  std::int64_t query;      ///< width of all queries
+  std::int64_t key_value;  ///< width of all keys and values
+  std::int64_t value;      ///< width of what attention puts out
   std::int64_t ffn;
-  std::int64_t ffn_in;  // columns of the first matrix: twice ffn when gated
+  std::int64_t ffn_in;  ///< columns of the first matrix: twice ffn when gated
 };
 
 Shape shape_of(const TrainingSpec& spec) {
   const ModelSpec& m = spec.model;
   const std::int64_t t = spec.parallelism.tensor;
   Shape shape{};
-  shape.tokens = std::int64_t{spec.micro_batch} * m.sequence;
+  shape.tokens = spec.tokens();
   shape.hidden = m.hidden;
   shape.heads = divided_up(m.heads, t);
-  shape.query = shape.heads * m.head_dim;
-  shape.key_value = 2 * divided_up(m.kv_heads, t) * m.head_dim;
+  shape.query = shape.heads * m.query_dim();
+  shape.value = shape.heads * m.value_dim();
+  shape.key_value = m.latent.key_value_rank > 0 ? shape.query + shape.value
+                                                : 2 * divided_up(m.kv_heads, t) * m.head_dim;
   shape.ffn = divided_up(m.ffn, t);
   shape.ffn_in = shape.ffn * (m.gated ? 2 : 1);
   return shape;
 }
 
+/// Seconds of one layer while they are added up.
+struct Seconds {
+  double forward = 0;
+  double backward = 0;
+  double weight = 0;  ///< part of backward
+  double attention_forward = 0;
+  double attention_backward = 0;
+  [[nodiscard]] PassTimes rounded() const {
+    return {.forward = from_seconds(forward),
+            .backward = from_seconds(backward),
+            .weight = from_seconds(weight),
+            .attention_forward = from_seconds(attention_forward),
+            .attention_backward = from_seconds(attention_backward)};
+  }
+};
+
 /// The GEMM forward and its two of the backward pass: gradients of the input and of the weights.
-void add_gemm(const Roofline& roofline, std::int64_t m, std::int64_t n, std::int64_t k,
-              double& forward, double& backward) {
-  forward += roofline.gemm(m, n, k);
-  backward += roofline.gemm(m, k, n) + roofline.gemm(k, n, m);
+void add_gemm(const Roofline& roofline, const Product& product, Seconds& sum) {
+  const auto& [m, n, k, count] = product;
+  sum.forward += roofline.gemm(product);
+  const double weight = roofline.gemm({k, n, m, count});
+  sum.backward += roofline.gemm({m, k, n, count}) + weight;
+  sum.weight += weight;
 }
 
 void add_attention(const TrainingSpec& spec, const Roofline& roofline, const Shape& shape,
-                   double& forward, double& backward) {
+                   Seconds& sum) {
   const double s = spec.model.sequence;
-  const double d = spec.model.head_dim;
-  const double maps = static_cast<double>(spec.micro_batch) * static_cast<double>(shape.heads);
+  const double dims = static_cast<double>(spec.model.query_dim()) + spec.model.value_dim();
+  // Ring attention gives each rank an equal share of the causal triangle (zigzag order).
+  const double maps = static_cast<double>(spec.micro_batch) * static_cast<double>(shape.heads) /
+                      spec.parallelism.context;
   const double overhead = in_seconds(roofline.gpu().kernel_overhead);
+  double forward = 0;
+  double backward = 0;
   if (spec.flash_attention) {
     const double efficiency = roofline.gpu().attention_efficiency;
-    const double flops = 0.5 * 4 * maps * s * s * d;  // causal: half of the scores
-    forward += roofline.work(flops, efficiency) + overhead;
-    backward +=
+    const double seen = spec.model.causal ? 0.5 : 1.0;  // causal: half of the scores
+    const double flops = seen * 2 * maps * s * s * dims;
+    forward = roofline.work(flops, efficiency) + overhead;
+    backward =
         roofline.work(kFlashBackwardWork * flops, efficiency * kFlashBackwardEfficiency) + overhead;
-    return;
+  } else {
+    const double scores = maps * s * s;
+    const double d = dims / 2;
+    const double bytes = 2 * (2 * maps * s * d + scores);
+    const double product =
+        std::max(roofline.work(2 * scores * d, kBatchedGemmEfficiency), roofline.memory(bytes, 0)) +
+        overhead;
+    forward = 2 * product + roofline.memory(kScoreBytesForward * scores, 1);
+    backward = 4 * product + roofline.memory(kScoreBytesBackward * scores, 1);
   }
-  const double scores = maps * s * s;
-  const double bytes = 2 * (2 * maps * s * d + scores);
-  const double product =
-      std::max(roofline.work(2 * scores * d, kBatchedGemmEfficiency), roofline.memory(bytes, 0)) +
-      overhead;
-  forward += 2 * product + roofline.memory(kScoreBytesForward * scores, 1);
-  backward += 4 * product + roofline.memory(kScoreBytesBackward * scores, 1);
+  sum.forward += forward;
+  sum.backward += backward;
+  sum.attention_forward += forward;
+  sum.attention_backward += backward;
+}
+
+void add_projections(const TrainingSpec& spec, const Roofline& roofline, const Shape& shape,
+                     Seconds& sum) {
+  const std::int64_t tokens = shape.tokens;
+  const LatentAttention& latent = spec.model.latent;
+  if (latent.key_value_rank == 0) {
+    add_gemm(roofline, {tokens, shape.query + shape.key_value, shape.hidden}, sum);
+  } else {
+    // Down projections stand on every tensor rank; with sequence parallelism each does its tokens.
+    const std::int64_t own =
+        spec.sequence_parallel ? divided_up(tokens, spec.parallelism.tensor) : tokens;
+    if (latent.query_rank > 0)
+      add_gemm(roofline, {own, std::int64_t{latent.query_rank}, shape.hidden}, sum);
+    add_gemm(roofline, {own, std::int64_t{latent.key_value_rank} + latent.rope_dim, shape.hidden},
+             sum);
+    add_gemm(roofline,
+             {tokens, shape.query, latent.query_rank > 0 ? latent.query_rank : shape.hidden}, sum);
+    add_gemm(roofline,
+             {tokens, shape.heads * (std::int64_t{latent.key_dim} + latent.value_dim),
+              std::int64_t{latent.key_value_rank}},
+             sum);
+  }
+  add_gemm(roofline, {tokens, shape.hidden, shape.value}, sum);
+}
+
+/// Tokens that one expert of the busiest rank works on.
+std::int64_t tokens_per_expert(const TrainingSpec& spec) {
+  const Parallelism& parallelism = spec.parallelism;
+  // Ranks that share an expert see each other's tokens.
+  const double seen = static_cast<double>(spec.tokens()) * parallelism.expert *
+                      parallelism.expert_tensor_ranks() / parallelism.tensor;
+  const double mean = seen * spec.model.experts.per_token / spec.model.experts.count;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(mean * expert_imbalance(spec) + 0.5));
+}
+
+void add_experts(const TrainingSpec& spec, const Roofline& roofline, const Roofline& plain,
+                 const Shape& shape, Seconds& sum) {
+  const Experts& experts = spec.model.experts;
+  const std::int64_t tokens = shape.tokens;
+  const std::int64_t width = spec.model.gated ? 2 : 1;
+  if (experts.shared > 0) {
+    const std::int64_t ffn =
+        divided_up(std::int64_t{experts.ffn} * experts.shared, spec.parallelism.tensor);
+    add_gemm(roofline, {tokens, width * ffn, shape.hidden}, sum);
+    add_gemm(roofline, {tokens, shape.hidden, ffn}, sum);
+  }
+  const std::int64_t own =
+      spec.sequence_parallel ? divided_up(tokens, spec.parallelism.tensor) : tokens;
+  add_gemm(plain, {own, std::int64_t{experts.count}, shape.hidden}, sum);  // the router
+  const std::int64_t local = experts.count / spec.parallelism.expert;
+  const std::int64_t ffn = divided_up(experts.ffn, spec.parallelism.expert_tensor_ranks());
+  const std::int64_t each = tokens_per_expert(spec);
+  add_gemm(roofline, {each, width * ffn, shape.hidden, local}, sum);
+  add_gemm(roofline, {each, shape.hidden, ffn, local}, sum);
+  // Tokens are copied into the experts' order and back, forward and backward; the activation reads
+  // the first product (twice as wide when gated) and writes the second's input.
+  const auto rows = static_cast<double>(each * local);
+  const double permuted = 2 * 2 * 2 * rows * static_cast<double>(shape.hidden);
+  const double activated = 2 * rows * static_cast<double>(ffn);
+  sum.forward +=
+      roofline.memory(permuted + activated * static_cast<double>(width + 1), kExpertKernelsForward);
+  sum.backward += roofline.memory(permuted + activated * static_cast<double>(2 * width + 1),
+                                  kExpertKernelsBackward);
 }
 
 }  // namespace
 
-double Roofline::gemm(std::int64_t m, std::int64_t n, std::int64_t k) const {
+std::int64_t element_bytes(Precision precision) {
+  return precision == Precision::tf32 || precision == Precision::fp32 ? 4 : 2;
+}
+
+PrecisionRate rate_of(const GpuSpec& gpu, Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+      break;
+    case Precision::fp8:
+      return {gpu.peak_fp8.per_s() * gpu.gemm_efficiency_fp8, 1, 2};
+    case Precision::tf32:
+      return {gpu.peak_tf32.per_s() * gpu.gemm_efficiency, 4, 4};
+    case Precision::fp32:
+      return {gpu.peak_fp32.per_s() * gpu.gemm_efficiency, 4, 4};
+  }
+  return {gpu.peak_bf16.per_s() * gpu.gemm_efficiency, 2, 2};
+}
+
+double Roofline::gemm(const Product& product) const {
+  const auto& [m, n, k, count] = product;
+  const PrecisionRate rate = rate_of(gpu_, precision_);
   double best = 0;
   for (const Tile& tile : kTiles) {
-    const std::int64_t tiles = divided_up(m, tile.rows) * divided_up(n, tile.columns);
+    const std::int64_t tiles = count * divided_up(m, tile.rows) * divided_up(n, tile.columns);
     const std::int64_t waves = divided_up(tiles, gpu_.multiprocessors);
     const double flops =
         static_cast<double>(waves * gpu_.multiprocessors * tile.rows * tile.columns) * 2 *
         static_cast<double>(k);
-    const double seconds = work(flops, gpu_.gemm_efficiency * tile.efficiency);
+    const double seconds = flops / (rate.flops_per_s * tile.efficiency);
     if (best == 0 || seconds < best) best = seconds;
   }
-  const double bytes = 2 * (static_cast<double>(m) * static_cast<double>(k) +
-                            static_cast<double>(k) * static_cast<double>(n) +
-                            static_cast<double>(m) * static_cast<double>(n));
+  const double read = static_cast<double>(m) * static_cast<double>(k) +
+                      static_cast<double>(k) * static_cast<double>(n);
+  const double written = static_cast<double>(m) * static_cast<double>(n);
+  const double bytes =
+      static_cast<double>(count) * (rate.input_bytes * read + rate.output_bytes * written);
   return std::max(best, memory(bytes, 0)) + in_seconds(gpu_.kernel_overhead);
 }
 
@@ -119,36 +240,41 @@ double Roofline::memory(double bytes, std::uint32_t count) const {
          count * in_seconds(gpu_.kernel_overhead);
 }
 
-PassTimes layer_times(const TrainingSpec& spec, const GpuSpec& gpu) {
-  const Roofline roofline(gpu);
+PassTimes layer_times(const TrainingSpec& spec, const GpuSpec& gpu, std::uint32_t layer) {
+  const Roofline roofline(gpu, spec.precision);
+  const Roofline plain(gpu);
   const Shape shape = shape_of(spec);
-  double forward = 0;
-  double backward = 0;
-  add_gemm(roofline, shape.tokens, shape.query + shape.key_value, shape.hidden, forward, backward);
-  add_gemm(roofline, shape.tokens, shape.hidden, shape.query, forward, backward);
-  add_gemm(roofline, shape.tokens, shape.ffn_in, shape.hidden, forward, backward);
-  add_gemm(roofline, shape.tokens, shape.hidden, shape.ffn, forward, backward);
-  add_attention(spec, roofline, shape, forward, backward);
+  Seconds sum;
+  add_projections(spec, roofline, shape, sum);
+  const bool sparse = spec.model.has_experts(layer);
+  if (sparse) {
+    add_experts(spec, roofline, plain, shape, sum);
+  } else {
+    add_gemm(roofline, {shape.tokens, shape.ffn_in, shape.hidden}, sum);
+    add_gemm(roofline, {shape.tokens, shape.hidden, shape.ffn}, sum);
+  }
+  add_attention(spec, roofline, shape, sum);
   // Element-wise bytes of a GPT layer: forward 22h (norms, bias-dropout-add) + (16h of the
   // activation + 16h of the q, k, v split)/t, backward 38h + (40h + 22h)/t; the activation's share
   // goes with the width of the feed-forward block (16h = 4 · 4h; SwiGLU reads two and writes one,
   // and takes no bias), the split's with the width of q, k and v (16h = 16/3 · 3h).
   const auto tokens = static_cast<double>(shape.tokens);
-  const auto h = static_cast<double>(shape.hidden);
-  const auto f = static_cast<double>(shape.ffn);
+  const double norm_ranks = spec.sequence_parallel ? spec.parallelism.tensor : 1;
+  const double h = static_cast<double>(shape.hidden) / norm_ranks;
+  const double f = sparse ? 0 : static_cast<double>(shape.ffn);
   const auto qkv = static_cast<double>(shape.query + shape.key_value);
   const double activation_forward = (spec.model.gated ? 6 : 4) * f;
-  forward += roofline.memory(tokens * (22 * h + activation_forward + 16.0 / 3.0 * qkv),
-                             kElementwiseKernelsForward);
-  backward +=
-      roofline.memory(tokens * (38 * h + 10 * f + 22.0 / 3.0 * qkv), kElementwiseKernelsBackward);
-  return {.forward = from_seconds(forward), .backward = from_seconds(backward)};
+  const double width = static_cast<double>(element_bytes(spec.precision)) / 2;
+  sum.forward += roofline.memory(width * tokens * (22 * h + activation_forward + 16.0 / 3.0 * qkv),
+                                 kElementwiseKernelsForward);
+  sum.backward += roofline.memory(width * tokens * (38 * h + 10 * f + 22.0 / 3.0 * qkv),
+                                  kElementwiseKernelsBackward);
+  return sum.rounded();
 }
 
 PassTimes embedding_times(const TrainingSpec& spec, const GpuSpec& gpu) {
   const Roofline roofline(gpu);
-  const double elements =
-      static_cast<double>(spec.micro_batch) * spec.model.sequence * spec.model.hidden;
+  const double elements = static_cast<double>(spec.tokens()) * spec.model.hidden;
   // Forward reads a row of each table and writes the sum; backward reads the gradient and adds to a
   // row of each table.
   const double tables = spec.model.learned_positions ? 2 : 1;
@@ -157,16 +283,16 @@ PassTimes embedding_times(const TrainingSpec& spec, const GpuSpec& gpu) {
 }
 
 PassTimes head_times(const TrainingSpec& spec, const GpuSpec& gpu) {
-  const Roofline roofline(gpu);
-  const std::int64_t tokens = std::int64_t{spec.micro_batch} * spec.model.sequence;
+  const bool wide = spec.precision == Precision::tf32 || spec.precision == Precision::fp32;
+  const Roofline roofline(gpu, wide ? spec.precision : Precision::bf16);
+  const std::int64_t tokens = spec.tokens();
   const std::int64_t vocabulary = divided_up(spec.model.vocabulary, spec.parallelism.tensor);
-  double forward = 0;
-  double backward = 0;
-  add_gemm(roofline, tokens, vocabulary, spec.model.hidden, forward, backward);
+  Seconds sum;
+  add_gemm(roofline, {tokens, vocabulary, spec.model.hidden}, sum);
   const double logits = static_cast<double>(tokens) * static_cast<double>(vocabulary);
-  forward += roofline.memory(kLossBytesForward * logits, 4);
-  backward += roofline.memory(kLossBytesBackward * logits, 1);
-  return {.forward = from_seconds(forward), .backward = from_seconds(backward)};
+  sum.forward += roofline.memory(kLossBytesForward * logits, 4);
+  sum.backward += roofline.memory(kLossBytesBackward * logits, 1);
+  return sum.rounded();
 }
 
 Duration optimizer_time(std::int64_t parameters, const GpuSpec& gpu) {

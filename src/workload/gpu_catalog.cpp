@@ -14,7 +14,12 @@
 //   H200   as H100, with its own copy bandwidth (4.01 of 4.8 TB/s) scaled as on the H100: 0.77, and
 //     329.3 Tflop/s attention.
 //   V100   no micro-benchmark at hand: the A100's efficiencies, peak in fp16 (it has no bf16).
-// Kernel overhead 3 µs: not fitted, the study's assumption.
+//   others no training runs at hand: the best single shape (ml-engineering, MAMF) times what the
+//          H100 keeps of its own in training, 0.62/0.80; B200 0.776, GB200 0.729, MI300X 0.514 of
+//          the peak. fp8: 0.45 of the peak on the H100 (study: 0.88-0.90 of the bf16 peak),
+//          elsewhere
+//          the same share of MAMF (H100 0.709; B200 0.763, GB200 0.723).
+// Kernel overhead 3 µs: not fitted, the study's assumption. tf32 and fp32 peaks: data sheets.
 #include <array>
 
 #include "railyard/workload/transformer.hpp"
@@ -26,39 +31,80 @@ namespace {
 constexpr std::int64_t kGiB = std::int64_t{1} << 30U;
 constexpr Duration kKernelOverhead = std::chrono::microseconds(3);
 
-GpuSpec gpu(std::string name, double peak_tflops, std::int64_t memory_gib,
-            std::int64_t memory_gb_per_s, double gemm, double memory, double attention,
-            std::uint32_t multiprocessors, std::string source) {
+/// Peaks in Tflop/s, dense; zero: the GPU has no such units.
+struct Peaks {
+  double bf16;
+  double fp8;
+  double tf32;
+  double fp32;
+};
+struct Memory {
+  std::int64_t gib;
+  std::int64_t gb_per_s;
+};
+struct Efficiencies {
+  double gemm;
+  double fp8;
+  double memory;
+  double attention;
+};
+
+GpuSpec gpu(std::string name, const Peaks& peaks, const Memory& memory,
+            const Efficiencies& efficiencies, std::uint32_t multiprocessors, std::string source) {
   return {.name = std::move(name),
-          .peak_bf16 = FlopRate(peak_tflops * 1e12),
-          .memory = Bytes(memory_gib * kGiB),
-          .memory_bandwidth = Bandwidth(memory_gb_per_s * 1'000'000'000),
-          .gemm_efficiency = gemm,
-          .memory_efficiency = memory,
-          .attention_efficiency = attention,
+          .peak_bf16 = FlopRate(peaks.bf16 * 1e12),
+          .memory = Bytes(memory.gib * kGiB),
+          .memory_bandwidth = Bandwidth(memory.gb_per_s * 1'000'000'000),
+          .gemm_efficiency = efficiencies.gemm,
+          .memory_efficiency = efficiencies.memory,
+          .attention_efficiency = efficiencies.attention,
           .multiprocessors = multiprocessors,
           .kernel_overhead = kKernelOverhead,
+          .peak_fp8 = FlopRate(peaks.fp8 * 1e12),
+          .gemm_efficiency_fp8 = efficiencies.fp8,
+          .peak_tf32 = FlopRate(peaks.tf32 * 1e12),
+          .peak_fp32 = FlopRate(peaks.fp32 * 1e12),
           .source = std::move(source)};
 }
+
+constexpr Efficiencies kA100{.gemm = 0.77, .fp8 = 1, .memory = 0.66, .attention = 0.575};
+constexpr Efficiencies kH100{.gemm = 0.62, .fp8 = 0.45, .memory = 0.80, .attention = 0.33};
+constexpr Efficiencies kB200{.gemm = 0.60, .fp8 = 0.48, .memory = 0.80, .attention = 0.33};
+constexpr Efficiencies kGb200{.gemm = 0.56, .fp8 = 0.46, .memory = 0.80, .attention = 0.33};
+constexpr Efficiencies kMi300{.gemm = 0.40, .fp8 = 0.31, .memory = 0.66, .attention = 0.25};
 
 }  // namespace
 
 std::span<const GpuSpec> gpu_catalog() {
-  static const std::array<GpuSpec, 7> kTable{
-      gpu("A100-40", 312, 40, 1555, 0.77, 0.66, 0.575, 108,
+  static const std::array<GpuSpec, 12> kTable{
+      gpu("A100-40", {312, 0, 156, 19.5}, {40, 1555}, kA100, 108,
           "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
-      gpu("A100-80", 312, 80, 2039, 0.77, 0.66, 0.575, 108,
+      gpu("A100-80", {312, 0, 156, 19.5}, {80, 2039}, kA100, 108,
           "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
-      gpu("GB200", 2500, 185, 8000, 0.62, 0.80, 0.33, 148,
+      gpu("B200", {2250, 4500, 1100, 75}, {180, 8000}, kB200, 148,
+          "NVIDIA B200 data sheet; efficiencies from MAMF, kept as on the H100"),
+      gpu("GB200", {2500, 5000, 1250, 80}, {185, 8000}, kGb200, 148,
           "NVIDIA GB200 NVL72 data sheet, a 72nd of 180 dense PFLOPS and 576 TB/s; efficiencies "
-          "assumed as on the H100"),
-      gpu("H100", 989, 80, 3350, 0.62, 0.80, 0.33, 132,
+          "from MAMF, kept as on the H100"),
+      gpu("GB300", {2500, 5000, 1250, 80}, {288, 8000}, kGb200, 148,
+          "NVIDIA GB300 NVL72 data sheet; efficiencies as on the GB200"),
+      gpu("H100", {989, 1979, 494, 67}, {80, 3350}, kH100, 132,
           "NVIDIA H100 SXM data sheet; Azure ND H100 v5 benchmarks"),
-      gpu("H200", 989, 141, 4800, 0.62, 0.77, 0.33, 132,
+      gpu("H200", {989, 1979, 494, 67}, {141, 4800},
+          {.gemm = 0.62, .fp8 = 0.45, .memory = 0.77, .attention = 0.33}, 132,
           "NVIDIA H200 data sheet; Azure ND H200 v5 benchmarks"),
-      gpu("H800", 989, 80, 3350, 0.62, 0.80, 0.33, 132,
+      gpu("H800", {989, 1979, 494, 67}, {80, 3350}, kH100, 132,
           "an H100 with less NVLink; efficiencies of the H100"),
-      gpu("V100", 125, 32, 900, 0.77, 0.66, 0.575, 80,
+      gpu("L20", {119.5, 239, 59.8, 59.8}, {48, 864},
+          {.gemm = 0.77, .fp8 = 0.56, .memory = 0.66, .attention = 0.575}, 92,
+          "NVIDIA L20 data sheet; efficiencies assumed as on the A100, fp8 in the H100's ratio"),
+      gpu("MI250X", {383, 0, 0, 95.7}, {128, 3277},
+          {.gemm = 0.40, .fp8 = 1, .memory = 0.66, .attention = 0.25}, 220,
+          "AMD MI250X data sheet, both dies; efficiencies assumed as on the MI300X"),
+      gpu("MI300X", {1307, 2615, 654, 163.4}, {192, 5300}, kMi300, 304,
+          "AMD MI300X data sheet; GEMM from MAMF (668 of 1307 Tflop/s), kept as on the H100; "
+          "memory as on the A100, attention assumed"),
+      gpu("V100", {125, 0, 0, 15.7}, {32, 900}, kA100, 80,
           "NVIDIA V100 SXM2 data sheet, fp16; efficiencies assumed as on the A100"),
   };
   return kTable;
@@ -122,6 +168,10 @@ GpuSpec read_gpu(const config::Node& node, config::Errors& errors) {
   spec.multiprocessors = static_cast<std::uint32_t>(multiprocessors);
   spec.kernel_overhead =
       reader.optional<Duration>("kernel_overhead", whole ? kKernelOverhead : spec.kernel_overhead);
+  spec.peak_fp8 = reader.optional<FlopRate>("peak_fp8", spec.peak_fp8);
+  spec.peak_tf32 = reader.optional<FlopRate>("peak_tf32", spec.peak_tf32);
+  spec.peak_fp32 = reader.optional<FlopRate>("peak_fp32", spec.peak_fp32);
+  if (reader.has("gemm_efficiency_fp8")) share("gemm_efficiency_fp8", spec.gemm_efficiency_fp8);
   if (reader.has("memory") && spec.memory <= Bytes(0)) reader.fail("memory", "a GPU needs memory");
   reader.finish();
   return spec;

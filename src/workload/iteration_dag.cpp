@@ -42,6 +42,7 @@ void check_task(const IterationDag& dag, std::size_t i) {
                  dag.actors.size());
   switch (task.kind) {
     case TaskKind::compute:
+    case TaskKind::host:
       RAILYARD_CHECK(task.duration >= Duration(0), "task {} takes {} ticks", i,
                      task.duration.count());
       break;

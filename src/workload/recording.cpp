@@ -12,8 +12,10 @@ namespace railyard::workload {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds{"compute", "collective", "send", "barrier"};
-constexpr std::array<std::string_view, 4> kCauses{"compute", "tensor", "pipeline", "data"};
+constexpr std::array<std::string_view, 5> kKinds{"compute", "collective", "send", "barrier",
+                                                 "host"};
+constexpr std::array<std::string_view, 6> kCauses{"compute", "tensor",  "pipeline",
+                                                  "data",    "context", "expert"};
 constexpr std::size_t kColumns = 11;
 constexpr std::int64_t kVersion = 1;
 

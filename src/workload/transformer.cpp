@@ -1,5 +1,7 @@
 #include "railyard/workload/transformer.hpp"
 
+#include <utility>
+
 #include "railyard/core/check.hpp"
 #include "workload/compute.hpp"
 #include "workload/model.hpp"
@@ -9,72 +11,277 @@ namespace railyard::workload {
 
 namespace {
 
+using collective::Operation;
+
+// Operations the host launches (calibration study, §2 and §4; the counts are its assumption, only
+// their product with the launch cost is measured).
+constexpr int kLaunchesForward = 30;
+constexpr int kLaunchesBackward = 42;
+constexpr int kLaunchesTensor = 4;
+
 /// Compute times of the parts a stage is made of; a stage is a sum of whole parts, so that any
 /// grouping of its layers has the same duration to the tick.
-struct Parts {
-  PassTimes layer;  // backward with recomputation where asked
+class Parts {
+ public:
+  Parts(const TrainingSpec& spec, const GpuSpec& gpu)
+      : spec_(spec),
+        dense_(layer_times(spec, gpu, 0)),
+        sparse_(layer_times(spec, gpu, spec.model.layers - 1)),
+        embedding(embedding_times(spec, gpu)),
+        head(head_times(spec, gpu)) {}
+  [[nodiscard]] const PassTimes& layer(std::uint32_t layer) const {
+    return spec_.model.has_experts(layer) ? sparse_ : dense_;
+  }
+
+ private:
+  const TrainingSpec& spec_;
+  PassTimes dense_;
+  PassTimes sparse_;
+
+ public:
   PassTimes embedding;
   PassTimes head;
 };
 
-Parts parts_of(const TrainingSpec& spec, const GpuSpec& gpu) {
-  Parts parts{layer_times(spec, gpu), embedding_times(spec, gpu), head_times(spec, gpu)};
-  if (spec.recompute == Recompute::full) parts.layer.backward += parts.layer.forward;
-  return parts;
-}
+/// What the layers of a spec exchange with whom, in one forward pass.
+class Exchanges {
+ public:
+  explicit Exchanges(const TrainingSpec& spec)
+      : spec_(spec),
+        activation_(spec.tokens() * spec.model.hidden * element_bytes(spec.precision)) {}
 
-std::uint32_t layers_per_stage(const TrainingSpec& spec) {
-  return spec.model.layers / spec.parallelism.pipeline;
-}
-
-/// Backward of a stage in segments: last layer first, layers grouped until their gradients fill a
-/// bucket. The head's part belongs to the first segment, the embedding's to the last.
-std::vector<BackwardSegment> segments_of(const TrainingSpec& spec, const Parts& parts,
-                                         std::uint32_t stage) {
-  const std::uint32_t t = spec.parallelism.tensor;
-  const bool first = stage == 0;
-  const bool last = stage + 1 == spec.parallelism.pipeline;
-  const Bytes layer = Bytes(layer_parameters(spec.model).per_rank(t)) * spec.gradient_bytes;
-  const std::uint32_t all_reduces = spec.recompute == Recompute::full ? 4 : 2;
-  std::vector<BackwardSegment> segments;
-  BackwardSegment open;
-  if (last) {
-    open.duration += parts.head.backward;
-    open.tensor_all_reduces += 1;  // gradient of the logits' input
-    open.gradients += Bytes(head_parameters(spec.model, head_owns_matrix(spec)).per_rank(t)) *
-                      spec.gradient_bytes;
-  }
-  for (std::uint32_t l = 0; l < layers_per_stage(spec); ++l) {
-    open.duration += parts.layer.backward;
-    open.tensor_all_reduces += all_reduces;
-    open.gradients += layer;
-    if (open.gradients >= spec.gradient_bucket && l + 1 < layers_per_stage(spec)) {
-      segments.push_back(open);
-      open = {};
+  /// An all-reduce of activations over the tensor ranks, or its two halves.
+  void add_all_reduces(Work& work, std::uint32_t count) const {
+    if (spec_.parallelism.tensor == 1 || count == 0) return;
+    if (!spec_.sequence_parallel) {
+      work.behind.push_back({Cause::tensor, Operation::all_reduce, activation_, count});
+      return;
     }
+    add_gathers(work, count);
+    add_scatters(work, count);
   }
-  if (first) {
-    open.duration += parts.embedding.backward;
-    open.gradients += Bytes(embedding_parameters(spec.model).per_rank(t)) * spec.gradient_bytes;
+  void add_gathers(Work& work, std::uint32_t count) const {
+    if (spec_.parallelism.tensor == 1 || count == 0) return;
+    (spec_.tensor_overlap ? work.beside : work.behind)
+        .push_back({Cause::tensor, Operation::all_gather, activation_, count});
   }
-  segments.push_back(open);
-  return segments;
+  void add_scatters(Work& work, std::uint32_t count) const {
+    const std::uint32_t t = spec_.parallelism.tensor;
+    if (t == 1 || count == 0) return;
+    if (!spec_.tensor_overlap) {
+      work.behind.push_back({Cause::tensor, Operation::reduce_scatter, activation_, count});
+      return;
+    }
+    const Bytes last = activation_.divided_up(t);  // the last of t pieces hides behind nothing
+    work.beside.push_back({Cause::tensor, Operation::reduce_scatter, activation_ - last, count});
+    work.behind.push_back({Cause::tensor, Operation::reduce_scatter, last, count});
+  }
+  /// Ring attention: keys and values of all context ranks pass by while attention runs; on the way
+  /// back their gradients too.
+  void add_context(Work& work, bool backward) const {
+    if (spec_.parallelism.context == 1) return;
+    const ModelSpec& m = spec_.model;
+    const std::int64_t heads = divided_up(m.kv_heads, spec_.parallelism.tensor);
+    const std::int64_t width = m.latent.key_value_rank > 0
+                                   ? std::int64_t{m.query_dim()} + m.value_dim()
+                                   : std::int64_t{2} * m.head_dim;
+    const Bytes all(spec_.tokens() * spec_.parallelism.context * heads * width *
+                    element_bytes(spec_.precision));
+    work.beside.push_back({Cause::context, Operation::all_gather, all, 1});
+    if (backward) work.beside.push_back({Cause::context, Operation::reduce_scatter, all, 1});
+  }
+  /// Dispatch and combine: every token goes to the ranks of its experts and comes back; where
+  /// several ranks share an expert they gather its tokens and scatter its sums.
+  void add_experts(Work& work, std::uint32_t times) const {
+    const Parallelism& parallelism = spec_.parallelism;
+    if (parallelism.expert == 1) return;
+    const std::int64_t own = divided_up(spec_.tokens(), parallelism.tensor);
+    const Bytes routed(own * spec_.model.experts.per_token * spec_.model.hidden *
+                       element_bytes(spec_.precision));
+    const Bytes sent = dispatched(routed);
+    work.behind.push_back({Cause::expert, Operation::all_to_all, sent, times});
+    work.behind.push_back({Cause::expert, Operation::all_to_all, routed, times});
+    const std::uint32_t sharing = parallelism.expert_tensor_ranks();
+    if (sharing == 1) return;
+    const Bytes gathered = routed * sharing;
+    work.behind.push_back({Cause::tensor, Operation::all_gather, gathered, times});
+    work.behind.push_back({Cause::tensor, Operation::reduce_scatter, gathered, times});
+  }
+
+ private:
+  /// fp8 sends half of the bytes to the experts; what comes back is 2 bytes wide (DeepSeek-V3,
+  /// §3.2).
+  [[nodiscard]] Bytes dispatched(Bytes routed) const {
+    return spec_.precision == Precision::fp8 ? routed.divided_up(2) : routed;
+  }
+
+  const TrainingSpec& spec_;
+  Bytes activation_;
+};
+
+Bytes gradient_size(const TrainingSpec& spec, std::int64_t parameters) {
+  return Bytes(parameters) * spec.gradient_bytes;
 }
 
-StagePlan plan_stage(const TrainingSpec& spec, const GpuSpec& gpu, const Parts& parts,
-                     std::uint32_t stage) {
-  StagePlan plan;
-  const std::uint32_t layers = layers_per_stage(spec);
-  plan.forward = parts.layer.forward * layers;
-  plan.forward_all_reduces = 2 * layers;
-  if (stage == 0) {
-    plan.forward += parts.embedding.forward;
-    plan.forward_all_reduces += 1;  // the vocabulary is split over the tensor ranks
+/// Parameters of a segment, on the wire; without expert parallelism all are dense.
+void add_parameters(const TrainingSpec& spec, RankParameters count, Segment& segment) {
+  if (spec.parallelism.expert == 1) count = {.dense = count.total(), .expert = 0};
+  segment.gradients += gradient_size(spec, count.dense);
+  segment.expert_gradients += gradient_size(spec, count.expert);
+  segment.parameters += Bytes(2 * count.dense);
+  segment.expert_parameters += Bytes(2 * count.expert);
+}
+
+Duration launches(const TrainingSpec& spec, int operations, int tensor_passes) {
+  const int tensor = spec.parallelism.tensor > 1 ? kLaunchesTensor * tensor_passes : 0;
+  return spec.stack.launch * (operations + tensor);
+}
+
+/// A segment of one layer. Where something hides behind attention alone, attention is a work of its
+/// own.
+Segment layer_forward(const TrainingSpec& spec, const Parts& parts, std::uint32_t layer) {
+  const PassTimes& times = parts.layer(layer);
+  const Exchanges exchanges(spec);
+  Segment segment;
+  if (spec.parallelism.context > 1) {
+    segment.works.push_back({times.attention_forward, {}, {}});
+    exchanges.add_context(segment.works.back(), false);
+    segment.works.push_back({times.forward - times.attention_forward, {}, {}});
+  } else {
+    segment.works.push_back({times.forward, {}, {}});
   }
-  if (stage + 1 == spec.parallelism.pipeline) plan.forward += parts.head.forward;
-  plan.backward = segments_of(spec, parts, stage);
-  plan.optimizer = optimizer_time(stage_parameters_per_rank(spec, stage), gpu);
-  return plan;
+  Work& last = segment.works.back();
+  exchanges.add_all_reduces(last, 2);
+  if (spec.model.has_experts(layer)) exchanges.add_experts(last, 1);
+  segment.launch = launches(spec, kLaunchesForward, 1);
+  add_parameters(spec, layer_parameters_per_rank(spec, layer), segment);
+  return segment;
+}
+
+/// Backward of a layer, with what is recomputed in front of it.
+Segment layer_backward(const TrainingSpec& spec, const Parts& parts, std::uint32_t layer) {
+  const PassTimes& times = parts.layer(layer);
+  const Exchanges exchanges(spec);
+  const bool full = spec.recompute == Recompute::full;
+  Duration attention = times.attention_backward;
+  Duration rest = times.backward - times.attention_backward - times.weight;
+  if (full) rest += times.forward;
+  if (spec.recompute == Recompute::selective) attention += times.attention_forward;
+  Segment segment;
+  segment.weight = times.weight;
+  if (spec.parallelism.context > 1) {
+    segment.works.push_back({attention, {}, {}});
+    exchanges.add_context(segment.works.back(), true);
+    segment.works.push_back({rest, {}, {}});
+    if (full) exchanges.add_context(segment.works.front(), false);
+  } else {
+    segment.works.push_back({attention + rest, {}, {}});
+  }
+  Work& last = segment.works.back();
+  exchanges.add_all_reduces(last, full ? 4 : 2);
+  // What was gathered for the forward product is gathered again for the gradient of its weights.
+  if (spec.sequence_parallel) exchanges.add_gathers(last, 2);
+  if (spec.model.has_experts(layer)) exchanges.add_experts(last, full ? 2 : 1);
+  segment.launch = launches(spec, kLaunchesBackward + (full ? kLaunchesForward : 0), full ? 2 : 1);
+  add_parameters(spec, layer_parameters_per_rank(spec, layer), segment);
+  return segment;
+}
+
+void append(Segment& into, const Segment& more) {
+  const Bytes gradients = into.gradients + more.gradients;
+  if (into.works.empty()) {
+    into = more;
+    return;
+  }
+  into.gradients = gradients;
+  into.expert_gradients += more.expert_gradients;
+  into.parameters += more.parameters;
+  into.expert_parameters += more.expert_parameters;
+  into.weight += more.weight;
+  into.launch += more.launch;
+  join_works(into.works, more.works);
+}
+
+/// Layers one after the other, those of a bucket as one segment; `ends` adds what the model's ends
+/// do in front and behind.
+class SegmentList {
+ public:
+  explicit SegmentList(Bytes bucket) : bucket_(bucket) {}
+  void add(const Segment& layer, bool last) {
+    append(open_, layer);
+    if (last || open_.gradients + open_.expert_gradients < bucket_) return;
+    segments_.push_back(std::exchange(open_, {}));
+  }
+  [[nodiscard]] Segment& open() { return open_; }
+  [[nodiscard]] std::vector<Segment> take() {
+    segments_.push_back(std::move(open_));
+    return std::move(segments_);
+  }
+
+ private:
+  Bytes bucket_;
+  Segment open_;
+  std::vector<Segment> segments_;
+};
+
+Segment end_segment(const TrainingSpec& spec, Duration compute, Duration weight,
+                    std::int64_t parameters, std::uint32_t all_reduces, std::size_t works) {
+  Segment segment;
+  segment.works.resize(works);
+  segment.works.back().compute = compute;
+  Exchanges(spec).add_all_reduces(segment.works.back(), all_reduces);
+  segment.weight = weight;
+  add_parameters(spec, {.dense = parameters, .expert = 0}, segment);
+  return segment;
+}
+
+ChunkPlan plan_chunk(const TrainingSpec& spec, const Parts& parts, std::uint32_t chunk) {
+  const std::uint32_t t = spec.parallelism.tensor;
+  const std::uint32_t begin = spec.first_layer(chunk);
+  const std::uint32_t end = spec.first_layer(chunk + 1);
+  const bool last = chunk + 1 == spec.chunks();
+  const std::size_t works = spec.parallelism.context > 1 ? 2 : 1;
+  const std::int64_t head = head_parameters(spec.model, head_owns_matrix(spec)).per_rank(t);
+  const std::int64_t embedding = embedding_parameters(spec.model).per_rank(t);
+  SegmentList forward(spec.gradient_bucket);
+  // The vocabulary is split over the tensor ranks: what is looked up is summed.
+  if (chunk == 0)
+    append(forward.open(),
+           end_segment(spec, parts.embedding.forward, Duration(0), embedding, 1, works));
+  for (std::uint32_t l = begin; l < end; ++l)
+    forward.add(layer_forward(spec, parts, l), l + 1 == end);
+  if (last)
+    append(forward.open(), end_segment(spec, parts.head.forward, Duration(0), head, 0, works));
+  SegmentList backward(spec.gradient_bucket);
+  if (last)  // the gradient of the logits' input is summed
+    append(backward.open(), end_segment(spec, parts.head.backward - parts.head.weight,
+                                        parts.head.weight, head, 1, works));
+  for (std::uint32_t l = end; l-- > begin;)
+    backward.add(layer_backward(spec, parts, l), l == begin);
+  if (chunk == 0)
+    append(backward.open(),
+           end_segment(spec, parts.embedding.backward, Duration(0), embedding, 0, works));
+  return {.forward = forward.take(), .backward = backward.take()};
+}
+
+/// Parameters whose optimizer state a rank keeps.
+std::int64_t optimized_parameters(const TrainingSpec& spec, std::uint32_t stage) {
+  const RankParameters count = stage_parameters_per_rank(spec, stage);
+  if (spec.zero == 0) return count.total();
+  const std::int64_t replicas = spec.parallelism.replicas();
+  const Parallelism& parallelism = spec.parallelism;
+  const std::int64_t expert_replicas = std::max<std::int64_t>(
+      1, replicas * parallelism.tensor / (parallelism.expert * parallelism.expert_tensor_ranks()));
+  return divided_up(count.dense, replicas) + divided_up(count.expert, expert_replicas);
+}
+
+Duration total(const std::vector<Segment>& segments) {
+  Duration sum{};
+  for (const Segment& segment : segments) {
+    sum += segment.weight;
+    for (const Work& work : segment.works) sum += work.compute;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -82,32 +289,42 @@ StagePlan plan_stage(const TrainingSpec& spec, const GpuSpec& gpu, const Parts& 
 StageTimes stage_times(const TrainingSpec& spec, const GpuSpec& gpu, std::uint32_t stage) {
   RAILYARD_CHECK(stage < spec.parallelism.pipeline, "stage {} of {}", stage,
                  spec.parallelism.pipeline);
-  const StagePlan plan = plan_stage(spec, gpu, parts_of(spec, gpu), stage);
-  StageTimes times{.forward = plan.forward, .backward = Duration(0), .optimizer = plan.optimizer};
-  for (const BackwardSegment& segment : plan.backward) times.backward += segment.duration;
+  const Parts parts(spec, gpu);
+  StageTimes times;
+  for (const std::uint32_t chunk : chunks_of_stage(spec, stage)) {
+    const ChunkPlan plan = plan_chunk(spec, parts, chunk);
+    times.forward += total(plan.forward);
+    times.backward += total(plan.backward);
+  }
+  times.optimizer = optimizer_time(optimized_parameters(spec, stage), gpu);
   return times;
 }
 
 IterationDag build_iteration(const TrainingSpec& spec, const GpuSpec& gpu) {
-  RAILYARD_CHECK(spec.model.layers % spec.parallelism.pipeline == 0, "{} layers over {} stages",
-                 spec.model.layers, spec.parallelism.pipeline);
+  RAILYARD_CHECK(spec.first_layer(spec.chunks()) == spec.model.layers, "{} layers in {} chunks",
+                 spec.model.layers, spec.chunks());
   RAILYARD_CHECK(spec.global_batch % (spec.micro_batch * spec.parallelism.data) == 0,
                  "batch {} over {} replicas of {}", spec.global_batch, spec.parallelism.data,
                  spec.micro_batch);
-  const Parts parts = parts_of(spec, gpu);
+  const Parts parts(spec, gpu);
   PipelinePlan plan;
   plan.parallelism = spec.parallelism;
+  plan.schedule = spec.schedule;
   plan.micro_batches = spec.micro_batches();
-  plan.activation =
-      Bytes(std::int64_t{2} * spec.micro_batch * spec.model.sequence * spec.model.hidden);
-  plan.scatter_sends = spec.scatter_sends;
-  for (std::uint32_t stage = 0; stage < spec.parallelism.pipeline; ++stage) {
-    plan.stages.push_back(plan_stage(spec, gpu, parts, stage));
-  }
+  plan.activation = Bytes(spec.tokens() * spec.model.hidden * element_bytes(spec.precision));
+  // With sequence parallelism a rank has and keeps its share.
+  plan.scatter_sends = spec.scatter_sends || spec.sequence_parallel;
+  plan.gather_received = !spec.sequence_parallel;
+  plan.zero = spec.zero;
+  plan.overlap_gradients = spec.overlap_gradients;
+  plan.overlap_parameters = spec.overlap_parameters;
+  for (std::uint32_t chunk = 0; chunk < spec.chunks(); ++chunk)
+    plan.chunks.push_back(plan_chunk(spec, parts, chunk));
+  for (std::uint32_t stage = 0; stage < spec.parallelism.pipeline; ++stage)
+    plan.optimizer.push_back(optimizer_time(optimized_parameters(spec, stage), gpu));
   if (spec.model.tied_embeddings && spec.parallelism.pipeline > 1) {
-    const ParameterCount matrix{.sharded = std::int64_t{spec.model.hidden} * spec.model.vocabulary,
-                                .replicated = 0};
-    plan.tied_gradients = Bytes(matrix.per_rank(spec.parallelism.tensor)) * spec.gradient_bytes;
+    const ParameterCount matrix{.sharded = std::int64_t{spec.model.hidden} * spec.model.vocabulary};
+    plan.tied_gradients = gradient_size(spec, matrix.per_rank(spec.parallelism.tensor));
   }
   IterationDag dag = build_pipeline(plan);
   dag.model_flops = model_flops(spec);

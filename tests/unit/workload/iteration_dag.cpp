@@ -7,6 +7,7 @@
 #include "railyard/workload/micro_benchmark.hpp"
 #include "railyard/workload/recording.hpp"
 #include "support/dag_executor.hpp"
+#include "support/pipeline_plan.hpp"
 #include "workload/pipeline_dag.hpp"
 
 namespace railyard::test {
@@ -95,14 +96,8 @@ TEST_CASE("a circle of dependencies and stream order is caught") {
 // then forward and backward take turns; the backwards left over end it. Read from the durations of
 // stage 0's compute stream: forward 2, backward 3.
 TEST_CASE("stages run their passes in 1F1B order") {
-  PipelinePlan plan;
-  plan.parallelism.pipeline = 4;
-  plan.micro_batches = 6;
-  plan.activation = Bytes(8);
-  plan.stages.assign(
-      4,
-      {.forward = Duration(2), .forward_all_reduces = 0, .backward = {{.duration = Duration(3)}}});
-  const IterationDag dag = build_pipeline(plan);
+  const IterationDag dag =
+      build_pipeline(simple_pipeline(4, 6, simple_chunk(Duration(2), Duration(3))));
   dag.validate();
   std::vector<std::string> order(4);
   for (const Task& task : dag.tasks) {
@@ -117,14 +112,8 @@ TEST_CASE("stages run their passes in 1F1B order") {
 
 // Fewer micro-batches than stages: nobody warms up longer than there is work.
 TEST_CASE("a pipeline longer than its micro-batches works") {
-  PipelinePlan plan;
-  plan.parallelism.pipeline = 5;
-  plan.micro_batches = 2;
-  plan.activation = Bytes(8);
-  plan.stages.assign(
-      5,
-      {.forward = Duration(2), .forward_all_reduces = 0, .backward = {{.duration = Duration(4)}}});
-  const IterationDag dag = build_pipeline(plan);
+  const IterationDag dag =
+      build_pipeline(simple_pipeline(5, 2, simple_chunk(Duration(2), Duration(4))));
   dag.validate();
   CHECK(run_on_free_network(dag).total == Duration((2 + 5 - 1) * 6));
 }
@@ -135,12 +124,10 @@ TEST_CASE("a pipeline longer than its micro-batches works") {
 TEST_CASE("gradients of a segment are reduced while the next one computes") {
   PipelinePlan plan;
   plan.parallelism.data = 2;
-  plan.stages = {
-      {.forward = Duration(1),
-       .forward_all_reduces = 0,
-       .backward = {{.duration = Duration(5), .tensor_all_reduces = 0, .gradients = Bytes(10)},
-                    {.duration = Duration(7), .tensor_all_reduces = 0, .gradients = Bytes(20)}},
-       .optimizer = Duration(3)}};
+  plan.chunks = {{.forward = {{.works = {{.compute = Duration(1)}}}},
+                  .backward = {{.works = {{.compute = Duration(5)}}, .gradients = Bytes(10)},
+                               {.works = {{.compute = Duration(7)}}, .gradients = Bytes(20)}}}};
+  plan.optimizer = {Duration(3)};
   const IterationDag dag = build_pipeline(plan);
   dag.validate();
   const DagRun run = run_dag(dag, [](const Task& task) {
@@ -156,12 +143,12 @@ TEST_CASE("a recording is read back as it was written") {
   plan.activation = Bytes(4096);
   plan.scatter_sends = true;
   plan.tied_gradients = Bytes(512);
-  plan.stages.assign(
-      2,
-      {.forward = Duration(20),
-       .forward_all_reduces = 2,
-       .backward = {{.duration = Duration(40), .tensor_all_reduces = 2, .gradients = Bytes(1024)}},
-       .optimizer = Duration(5)});
+  ChunkPlan chunk = simple_chunk(Duration(20), Duration(40));
+  chunk.backward.front().gradients = Bytes(1024);
+  for (auto* segments : {&chunk.forward, &chunk.backward})
+    segments->front() = with_all_reduces(segments->front(), plan.activation, 2);
+  plan.chunks.assign(2, chunk);
+  plan.optimizer.assign(2, Duration(5));
   Recording recording;
   recording.description = "a \"test\" with a \\ and a\nline end";
   recording.dag = build_pipeline(plan);

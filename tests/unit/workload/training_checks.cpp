@@ -73,14 +73,14 @@ TEST_CASE("memory that just fits is taken and one byte less is refused, naming t
   CHECK(problem ==
         "needs 47.1 GiB of the 47.1 GiB of A100-80: parameters 5.3, gradients 5.3, optimizer 31.5, "
         "activations 5.0 "
-        "(1 bytes too many); try more pipeline stages or tensor ranks");
+        "(1 bytes too many); try a higher \"zero\" or more pipeline stages or tensor ranks");
 }
 
 TEST_CASE("a job without recomputation that does not fit is told to recompute") {
   TrainingSpec spec = job();
   spec.recompute = Recompute::none;
   spec.flash_attention = false;
-  CHECK(problem_of(spec).find("try recompute \"full\" or more pipeline stages") !=
+  CHECK(problem_of(spec).find("try recompute \"full\" or a higher \"zero\" or more") !=
         std::string::npos);
 }
 

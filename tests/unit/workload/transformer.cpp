@@ -80,7 +80,7 @@ TEST_CASE("model FLOPs follow the published formula") {
 // 253.7 Tflop/s = 4.334 ms, 6 % less.
 TEST_CASE("a large GEMM takes whole waves of tiles") {
   const double waves = 19.0 * 108 * 256 * 128 * 2 * 8192 / (0.77 * 312e12);
-  const double seconds = Roofline(a100()).gemm(8192, 8192, 8192);
+  const double seconds = Roofline(a100()).gemm({8192, 8192, 8192});
   CHECK(seconds == doctest::Approx(waves + 3e-6).epsilon(1e-12));
   CHECK(std::abs(seconds / 4.334e-3 - 1) < 0.07);
 }
@@ -89,7 +89,7 @@ TEST_CASE("a large GEMM takes whole waves of tiles") {
 // bytes at 0.66 · 2.039 TB/s.
 TEST_CASE("a thin GEMM takes the time of its bytes") {
   const double bytes = 2.0 * (2 * 8192.0 * 16 + 8192.0 * 8192);
-  CHECK(Roofline(a100()).gemm(8192, 8192, 16) ==
+  CHECK(Roofline(a100()).gemm({8192, 8192, 16}) ==
         doctest::Approx(bytes / (0.66 * 2.039e12) + 3e-6).epsilon(1e-12));
 }
 
@@ -98,9 +98,9 @@ TEST_CASE("a thin GEMM takes the time of its bytes") {
 // difference to unfused attention is that of attention alone.
 TEST_CASE("attention is flash or memory-bound") {
   TrainingSpec spec = job_960();
-  const PassTimes flash = layer_times(spec, a100());
+  const PassTimes flash = layer_times(spec, a100(), 0);
   spec.flash_attention = false;
-  const PassTimes unfused = layer_times(spec, a100());
+  const PassTimes unfused = layer_times(spec, a100(), 0);
   const double s = 2048;
   const double maps = 96.0 / 8;
   const double flash_forward = 0.5 * 4 * maps * s * s * 128 / (0.575 * 312e12) + 3e-6;
@@ -137,7 +137,7 @@ TEST_CASE("the ends of the pipeline have more to do") {
         embedding_times(spec, a100()).forward);
   CHECK(stage_times(spec, a100(), 7).backward - middle.backward ==
         head_times(spec, a100()).backward);
-  const double parameters = static_cast<double>(stage_parameters_per_rank(spec, 1));
+  const double parameters = static_cast<double>(stage_parameters_per_rank(spec, 1).total());
   CHECK(in_seconds(middle.optimizer) ==
         doctest::Approx(30 * parameters / (0.66 * 2.039e12) + 12e-6).epsilon(1e-9));
 }
@@ -216,7 +216,7 @@ TEST_CASE("a DAG carries the traffic of its parallelism and no other") {
     for (const auto& [group, bytes] : gradients) {
       const std::uint32_t stage =
           static_cast<std::uint32_t>(index(dag.groups[group].front())) / (t * d);
-      CHECK(bytes == 2 * stage_parameters_per_rank(spec, stage));
+      CHECK(bytes == 2 * stage_parameters_per_rank(spec, stage).total());
       CHECK(dag.groups[group].size() == d);
     }
   }
