@@ -11,6 +11,7 @@
 #include "railyard/core/check.hpp"
 #include "railyard/core/event_queue.hpp"
 #include "railyard/core/rng.hpp"
+#include "railyard/network/loggp.hpp"
 
 namespace railyard::network {
 namespace {
@@ -38,7 +39,17 @@ Duration spent(Bytes bytes, double s_per_byte) {
 }
 
 struct Event {
-  enum class Kind : std::uint8_t { begin, enter, left, arrive, received, sent, fault, give_up };
+  enum class Kind : std::uint8_t {
+    begin,
+    enter,
+    left,
+    arrive,
+    taken_in,
+    received,
+    sent,
+    fault,
+    give_up
+  };
   Kind kind = Kind::begin;
   std::uint32_t flow = 0;  ///< or fault
 };
@@ -104,6 +115,7 @@ class Run {
   void enter(std::uint32_t flow, TimePoint now);
   void enter_loggp(std::uint32_t flow, TimePoint now);
   void arrive_loggp(std::uint32_t flow, TimePoint now);
+  void deliver_loggp(std::uint32_t flow, TimePoint now);
   void left(std::uint32_t flow, TimePoint now);
   void finish(std::uint32_t flow, TimePoint now);
   void start(std::uint32_t flow, Bytes bytes, TimePoint now);
@@ -172,8 +184,7 @@ class Run {
   std::vector<double> factors_;  ///< by link
   LinkLoads loads_;
   std::vector<std::uint32_t> relayed_;  ///< by relay: targets started
-  std::vector<TimePoint> source_free_;  ///< by endpoint, LogGP
-  std::vector<TimePoint> target_free_;
+  LogGpEnds loggp_ends_;
   FlowListResult result_;
 };
 
@@ -197,8 +208,7 @@ Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& mod
       own_(routes.by_load == nullptr && plan.faults.empty() ? 0 : list.flows.size()),
       loads_(routes.capacities.size()),
       relayed_(list.relays.size(), 0),
-      source_free_(list.endpoints.size()),
-      target_free_(list.endpoints.size()) {
+      loggp_ends_(model.loggp, list.endpoints.size()) {
   for (std::size_t route = 0; route + 1 < routes.first_use.size(); ++route)
     paces_.push_back(pace_of(routes.route(route), routes.capacities));
   for (const Dependency& one : list.dependencies) ++waits_[one.flow];
@@ -297,6 +307,9 @@ void Run::handle(const Event& event, TimePoint now) {
       return;
     case Kind::arrive:
       arrive_loggp(flow, now);
+      return;
+    case Kind::taken_in:
+      deliver_loggp(flow, now);
       return;
     case Kind::fault:
       strike(plan_.faults[flow], now);
@@ -430,20 +443,20 @@ void Run::give_up(std::uint32_t flow, TimePoint now) {
 }
 
 void Run::enter_loggp(std::uint32_t flow, TimePoint now) {
-  TimePoint& free = source_free_[list_.flows[flow].source];
-  const TimePoint first = std::max(now + model_.loggp.overhead, free);
-  const TimePoint last = first + loggp_long(flow);
-  free = last + model_.loggp.gap;
-  at(first + loggp_latency(flow), now, Kind::arrive, flow);
-  if (!has_acknowledgements_) at(last, now, Kind::sent, flow);
+  const auto message =
+      loggp_ends_.depart(list_.flows[flow].source, now, wire(flow), loggp_long(flow));
+  at(message.first + loggp_latency(flow), now, Kind::arrive, flow);
+  if (!has_acknowledgements_) at(message.last, now, Kind::sent, flow);
 }
 
 void Run::arrive_loggp(std::uint32_t flow, TimePoint now) {
   if (keeps_loads_) loads_.add(links_of(flow), -1);
-  TimePoint& free = target_free_[list_.flows[flow].destination];
-  const TimePoint last = std::max(now, free) + loggp_long(flow);
-  free = last + model_.loggp.gap;
-  const TimePoint received = last + model_.loggp.overhead;
+  const TimePoint last = loggp_ends_.take_in(list_.flows[flow].destination, now, loggp_long(flow));
+  at(last, now, Kind::taken_in, flow);
+}
+
+void Run::deliver_loggp(std::uint32_t flow, TimePoint now) {
+  const TimePoint received = loggp_ends_.deliver(list_.flows[flow].destination, now, wire(flow));
   at(received, now, Kind::received, flow);
   if (has_acknowledgements_) at(received + loggp_latency(flow), now, Kind::sent, flow);
 }

@@ -24,6 +24,10 @@ NetworkModel make_loggp(const config::Parameters& parameters) {
   model.loggp.overhead = parameters.get<Duration>("o");
   model.loggp.gap = parameters.get<Duration>("g");
   if (parameters.has_value("G")) model.loggp.rate = parameters.get<Bandwidth>("G");
+  if (parameters.has_value("O")) {
+    const auto rate = static_cast<double>(parameters.get<Bandwidth>("O").bytes_per_s());
+    model.loggp.overhead_s_per_byte = 1.0 / rate;
+  }
   return model;
 }
 
@@ -58,7 +62,11 @@ std::span<const config::CatalogEntry<NetworkModelFactory>> network_model_catalog
          ParameterSpec{.name = "G",
                        .type = ParameterType::bandwidth,
                        .fallback = "null",
-                       .help = "rate of long messages, 1/G; without it the path's slowest link"}}},
+                       .help = "rate of long messages, 1/G; without it the path's slowest link"},
+         ParameterSpec{.name = "O",
+                       .type = ParameterType::bandwidth,
+                       .fallback = "null",
+                       .help = "rate at which a processor handles bytes, 1/O; without it O is 0"}}},
        &make_loggp},
   };
   return table;

@@ -178,11 +178,32 @@ void refuse_load(const Node& network, Errors& errors, const std::string& name,
                   name, name));
 }
 
+/// packet_corrected needs a transport, which jobs do not have.
+void decode_model(Reader& reader, training::NetworkSettings& network) {
+  const auto node = reader.child("model");
+  if (!node) return;
+  std::vector<const config::EntryDescription*> entries;
+  for (const auto& entry : network::network_model_catalog()) {
+    if (entry.description.name != "packet_corrected") entries.push_back(&entry.description);
+  }
+  const auto choice = config::decode_choice(*node, reader.errors(), "network model", entries);
+  network.model =
+      config::entry_of(network::network_model_catalog(), choice.name).create(choice.parameters);
+  if (network.model.fidelity != network::Fidelity::loggp) return;
+  for (const char* key : {"protocol", "collectives"}) {
+    if (reader.has(key)) {
+      reader.fail(key,
+                  "not with \"loggp\": L, o and g say what a message costs, and every "
+                  "collective runs step by step");
+    }
+  }
+}
+
 }  // namespace
 
 void decode_network(const Node& node, Errors& errors, World& world) {
   Reader reader(node, errors);
-  static_cast<void>(reader.optional_choice("model", {"fluid"}, 0));
+  decode_model(reader, world.network);
   static_cast<void>(reader.optional_choice("transport", {"ideal"}, 0));
   const auto routings = config::descriptions(topology::routing_catalog());
   config::Choice choice;

@@ -28,7 +28,10 @@ Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
                const topology::Topology& topology, bool all_links, Interrupt* interrupt)
     : routes_(jobs, topology, !all_links),
       interrupt_(interrupt),
-      network_(topology, all_links ? network::LinkStatistics::on : network::LinkStatistics::off) {
+      model_(jobs.empty() ? network::NetworkModel{} : jobs.front()->model),
+      network_(topology, all_links ? network::LinkStatistics::on : network::LinkStatistics::off),
+      loggp_ends_(model_.loggp,
+                  model_.fidelity == network::Fidelity::loggp ? topology.gpu_count() : 0) {
   RAILYARD_CHECK(jobs.size() <= kJobsMax, "{} jobs share links; at most {} can", jobs.size(),
                  kJobsMax);
   for (const auto& program : jobs) {
@@ -45,6 +48,7 @@ Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
     job.flows_left.resize(tasks);
     job.steps_of.resize(tasks);
     job.routes.resize(program->routes.size(), network::kUnregistered);
+    if (model_.fidelity != network::Fidelity::fluid) prepare_alone(job, topology);
     jobs_.push_back(std::move(job));
   }
 }
@@ -94,6 +98,15 @@ void Engine::handle(const Event& event) {
       break;
     case Event::step_arrived:
       step_arrived(event.job, event.task, event.step);
+      break;
+    case Event::flow_done:
+      handle_flow(tag_of(event.job, event.task, event.step));
+      break;
+    case Event::message_sent:
+    case Event::message_in:
+    case Event::message_taken:
+    case Event::message_received:
+      handle_message(event);
       break;
   }
 }
@@ -202,6 +215,11 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
     return;
   }
   job.flows_left[task] = activity.flow_count;
+  if (model_.fidelity == network::Fidelity::loggp) {
+    job.arrivals_left[task] = activity.flow_count;
+    for (std::uint32_t f = 0; f < activity.flow_count; ++f) start_message(j, task, f);
+    return;
+  }
   for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
     const BoundFlow& flow = program.flows[activity.first_flow + f];
     start_flow(j, flow, tag_of(j, task, 0));
@@ -210,6 +228,14 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
 
 /// The network knows a route from its first flow on.
 void Engine::start_flow(std::uint32_t j, const BoundFlow& flow, std::uint64_t tag) {
+  if (model_.fidelity == network::Fidelity::analytic) {
+    const double ticks =
+        static_cast<double>(flow.size.count()) * jobs_[j].ticks_per_byte[flow.route];
+    const auto task = static_cast<std::uint32_t>((tag >> kStepBits) & kTaskMask);
+    queue_.push(now_ + to_ticks(ticks), Phase::completion,
+                Event{Event::flow_done, j, task, static_cast<std::uint32_t>(tag & kStepMask)});
+    return;
+  }
   network::RouteId& route = jobs_[j].routes[flow.route];
   if (route == network::kUnregistered) route = network_.add_route(routes_.links(j, flow.route));
   network_.start(now_, network::FlowSpec{flow.size, {}, 1.0, tag, route});
@@ -286,6 +312,10 @@ void Engine::start_stepped(std::uint32_t j, std::uint32_t task, const Activity& 
 
 void Engine::start_step(std::uint32_t j, std::uint32_t task, const SteppedCollective& form,
                         std::uint32_t step) {
+  if (model_.fidelity == network::Fidelity::loggp) {
+    start_message(j, task, step);
+    return;
+  }
   start_flow(j, form.steps[step].flow, tag_of(j, task, step + 1));
 }
 

@@ -14,6 +14,7 @@
 #include "railyard/core/event_queue.hpp"
 #include "railyard/core/time.hpp"
 #include "railyard/network/flow_network.hpp"
+#include "railyard/network/loggp.hpp"
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/training/program.hpp"
 #include "route_table.hpp"
@@ -42,6 +43,10 @@ struct JobRun {
     std::vector<std::uint32_t> waiting;  ///< per step: arrivals, + 1 unless first on its channel
   };
   std::vector<network::RouteId> routes;  ///< by route of the program, as the network knows them
+  // Without shared links (analytic, loggp).
+  std::vector<double> ticks_per_byte;        ///< by route, alone
+  std::vector<std::uint32_t> edge_of_route;  ///< loggp
+  std::vector<std::uint32_t> arrivals_left;  ///< loggp, per send task
   std::vector<Stepping> stepping;
   std::vector<std::uint32_t> free_stepping;
   std::uint32_t tasks_left = 0;
@@ -88,7 +93,18 @@ class Engine {
 
  private:
   struct Event {
-    enum Kind : std::uint32_t { start_job, chain_done, arrived, step_arrived };
+    enum Kind : std::uint32_t {
+      start_job,
+      chain_done,
+      arrived,
+      step_arrived,
+      flow_done,  ///< analytic
+      // loggp: `step` is the transfer of a stepped collective or the flow of a send
+      message_sent,
+      message_in,
+      message_taken,
+      message_received
+    };
     Kind kind = start_job;
     std::uint32_t job = 0;
     std::uint32_t task = 0;
@@ -107,6 +123,11 @@ class Engine {
   void drain();
   void start(std::uint32_t j, std::uint32_t task);
   void start_flow(std::uint32_t j, const BoundFlow& flow, std::uint64_t tag);
+  void prepare_alone(JobRun& job, const topology::Topology& topology) const;
+  [[nodiscard]] const BoundFlow& message(const JobRun& job, const Event& event) const;
+  [[nodiscard]] Duration long_part(const JobRun& job, const BoundFlow& flow) const;
+  void start_message(std::uint32_t j, std::uint32_t task, std::uint32_t step);
+  void handle_message(const Event& event);
   void start_chain(std::uint32_t j, std::uint32_t task);
   void start_stepped(std::uint32_t j, std::uint32_t task, const Activity& activity);
   void start_step(std::uint32_t j, std::uint32_t task, const SteppedCollective& form,
@@ -124,7 +145,9 @@ class Engine {
   std::vector<JobRun> jobs_;
   RouteTable routes_;
   Interrupt* interrupt_;
+  network::NetworkModel model_;  ///< of all jobs
   network::FlowNetwork network_;
+  network::LogGpEnds loggp_ends_;
   EventQueue<Event> queue_;
   std::vector<network::FinishedFlow> finished_;
   std::vector<Ready> ready_;

@@ -41,6 +41,7 @@ class Binder {
       : program_(program),
         topology_(topology),
         network_(network),
+        loggp_(network.model.fidelity == network::Fidelity::loggp),
         label_(label),
         usage_(topology.links().size(), 0.0) {}
 
@@ -79,12 +80,17 @@ class Binder {
     return found->second;
   }
 
-  /// Fixed cost of one message over an edge: the protocol's and the wires'.
+  /// Fixed cost of one message over an edge: the protocol's and the wires'. The engine charges
+  /// those of LogGP.
   [[nodiscard]] Duration message_latency(const Edge& edge,
                                          const collective::TransferLatency& protocol) const {
+    if (loggp_) return Duration{};
     return (edge.tier == topology::Tier::nvlink ? protocol.nvlink : protocol.network) +
            program_.routes[edge.route].latency;
   }
+
+  /// Once per collective or send.
+  [[nodiscard]] Duration base() const { return loggp_ ? Duration{} : network_.protocol.base; }
 
   std::uint32_t finish_activity(Activity activity) {
     program_.activities.push_back(activity);
@@ -136,14 +142,14 @@ class Binder {
     for (std::size_t i = 0; i < from.size(); ++i) {
       edges.push_back(edge_of(from[i], to[i]));
       const Edge edge = program_.edges[edges.back()];
-      activity.latency = std::max(
-          activity.latency, network_.protocol.base + message_latency(edge, network_.protocol.ring));
+      activity.latency =
+          std::max(activity.latency, base() + message_latency(edge, network_.protocol.ring));
       activity.alone =
           std::max(activity.alone, alone_on(program_.routes[edge.route], task.size, topology_));
       activity.tier_bytes[static_cast<std::size_t>(edge.tier)] +=
           static_cast<double>(task.size.count());
     }
-    if (edges.size() > 1 && !network_.routing->hashes() && alike(edges)) {
+    if (edges.size() > 1 && !loggp_ && !network_.routing->hashes() && alike(edges)) {
       for (const std::uint32_t edge : edges) add_usage(program_.edges[edge], 1.0);
       program_.flows.push_back(BoundFlow{add_route(), task.size});
     } else {
@@ -186,8 +192,8 @@ class Binder {
     const std::vector<Rank>& group = program_.dag->groups[task.group];
     const collective::GroupShape shape = shape_of(group);
     const collective::Request request{task.operation, task.size};
-    const std::string name =
-        task.cause == Cause::data ? program_.dag->all_reduce_algorithm : std::string("ring");
+    const std::string name = task.cause == Cause::data ? program_.dag->algorithm_of(task.operation)
+                                                       : std::string("ring");
     const collective::Algorithm& chosen = algorithm(name);
     if (const std::string refusal = chosen.refusal(request, shape); !refusal.empty()) {
       throw config::ConfigError(
@@ -198,10 +204,12 @@ class Binder {
         name == "double_binary_tree" ? network_.protocol.tree : network_.protocol.ring;
     Activity activity =
         coupled_activity(chosen.coupled(request, shape), group, task.repeat, protocol);
-    if (network_.execution == Execution::stepped && task.cause == Cause::data && task.repeat == 1) {
-      bind_steps(chosen.schedule(request, shape), group, protocol);
+    const bool steps =
+        network_.execution == Execution::stepped && task.cause == Cause::data && task.repeat == 1;
+    if (activity.flow_count > 0 && (steps || loggp_)) {
+      bind_steps(repeated(chosen.schedule(request, shape), task.repeat), group, protocol);
       activity.flow_count = 0;
-      activity.tail = network_.protocol.base;
+      activity.tail = base();
       activity.stepped = static_cast<std::uint32_t>(program_.stepped.size());
     }
     const bool nothing = activity.flow_count == 0 && activity.stepped == 0;
@@ -231,11 +239,35 @@ class Binder {
         std::llround(static_cast<double>(largest.count()) * (1.0 + form.fill) * repeat)));
     const std::uint32_t route = add_route();
     activity.alone = alone_on(program_.routes[route], size, topology_);
-    activity.latency = (network_.protocol.base + step * form.latency_steps) * repeat;
+    activity.latency = (base() + step * form.latency_steps) * repeat;
     activity.tail = activity.latency;
     program_.flows.push_back(BoundFlow{route, size});
     activity.flow_count = 1;
     return activity;
+  }
+
+  /// The schedule so many times in a row: what starts one waits for all that came to its rank in
+  /// the one before.
+  static collective::Schedule repeated(const collective::Schedule& once, std::uint32_t repeat) {
+    collective::Schedule out = once;
+    const auto count = static_cast<std::uint32_t>(once.transfers.size());
+    for (std::uint32_t round = 1; round < repeat; ++round) {
+      for (const collective::Transfer& transfer : once.transfers) {
+        collective::Transfer again = transfer;
+        again.first_dependency = static_cast<std::uint32_t>(out.dependencies.size());
+        for (std::uint32_t d = 0; d < transfer.dependency_count; ++d)
+          out.dependencies.push_back(once.dependencies[transfer.first_dependency + d] +
+                                     round * count);
+        for (std::uint32_t i = 0; transfer.dependency_count == 0 && i < count; ++i) {
+          if (once.transfers[i].destination == transfer.source)
+            out.dependencies.push_back((round - 1) * count + i);
+        }
+        again.dependency_count =
+            static_cast<std::uint32_t>(out.dependencies.size()) - again.first_dependency;
+        out.transfers.push_back(again);
+      }
+    }
+    return out;
   }
 
   void bind_steps(const collective::Schedule& schedule, const std::vector<Rank>& group,
@@ -281,6 +313,7 @@ class Binder {
   Program& program_;
   const topology::Topology& topology_;
   const NetworkSettings& network_;
+  bool loggp_;
   std::uint64_t label_;
   topology::Route scratch_;
   std::vector<double> usage_;  ///< per link, of the route being put together
@@ -433,9 +466,10 @@ std::shared_ptr<const Program> bind(std::shared_ptr<const IterationDag> dag,
   program->dag_digest = digest_of(*dag);
   program->dag = std::move(dag);
   program->gpu_of_rank = std::move(gpu_of_rank);
+  program->model = network.model;
   link_tasks(*program);
   Binder(*program, topology, network, mix64(label)).bind_tasks();
-  mark_timed(*program, topology);
+  if (network.model.fidelity != network::Fidelity::loggp) mark_timed(*program, topology);
   find_chains(*program);
   find_demand(*program, topology);
   return program;

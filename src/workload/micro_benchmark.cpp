@@ -95,6 +95,7 @@ IterationDag build_micro_benchmark(const MicroBenchmark& spec, std::uint32_t ran
   IterationDag& dag = builder.dag();
   dag.ranks = ranks;
   dag.all_reduce_algorithm = spec.algorithm;
+  dag.all_to_all_algorithm = spec.algorithm;
   for (std::uint32_t r = 0; r < ranks; ++r) dag.actors.push_back({Rank{r}});
   if (spec.point_to_point) {
     dag.streams = ranks / 2;

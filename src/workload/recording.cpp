@@ -169,6 +169,8 @@ void write_recording(std::ostream& out, const Recording& recording) {
       out,
       "\"ranks\": {}, \"streams\": {}, \"model_flops\": {}, \"tokens\": {}, \"all_reduce\": {},\n",
       dag.ranks, dag.streams, dag.model_flops, dag.tokens, json_string(dag.all_reduce_algorithm));
+  if (dag.all_to_all_algorithm != "direct")
+    fmt::print(out, "\"all_to_all\": {},\n", json_string(dag.all_to_all_algorithm));
   if (!recording.context.empty()) fmt::print(out, "\"context\": {},\n", recording.context);
   write_ranks(out, "actors", dag.actors);
   write_ranks(out, "groups", dag.groups);
@@ -208,6 +210,7 @@ Recording read_recording(const std::filesystem::path& path) {
   builder.dag().model_flops = reader.required<double>("model_flops");
   builder.dag().tokens = reader.required<double>("tokens");
   builder.dag().all_reduce_algorithm = reader.required<std::string>("all_reduce");
+  builder.dag().all_to_all_algorithm = reader.optional<std::string>("all_to_all", "direct");
   builder.dag().actors = read_ranks(reader, "actors");
   builder.dag().groups = read_ranks(reader, "groups");
   const auto tasks = reader.required_child("tasks");

@@ -6,12 +6,15 @@
 //   loggp             LogGP: contention at the end points only (Alexandrov, Ionescu, Schauser,
 //                     Scheiman, "LogGP: incorporating long messages into the LogP model", SPAA'95)
 //
-// LogGP here. A message of k bytes that is ready at t enters the network at i = max(t + o, free of
-// its source), leaves it at i + (k-1)G, and the source is free again g later. Its first byte comes
-// to the destination at i + L; the destination takes it in from max(i + L, free of the destination)
-// on, for (k-1)G, is free g later, and has it o after its last byte. Messages are taken in by order
-// of arrival. Alone: o + (k-1)G + L + o. Where L or G are not given, they are the path's latency
-// and the rate of its slowest link.
+// LogGP here. A message of k bytes that is ready at t takes the processor of its source for
+// o + (k-1)O from max(t, processor free) on. It then enters the network at i = max(that end, port
+// free), leaves it at i + (k-1)G, and the port is free again g later. Its first byte comes to the
+// destination at i + L; that port takes it in from max(i + L, port free) on, for (k-1)G, and is
+// free g later. Behind its last byte it takes the destination's processor for o + (k-1)O, as soon
+// as that is free. Messages are taken in by order of arrival. Alone: o + (k-1)G + L + o (O = 0).
+// Where L or G are not given, they are the path's latency and the rate of its slowest link. O is
+// LogGPSim's; its S (rendezvous above S bytes) is not modelled, nor that a processor in overhead
+// computes nothing.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +35,7 @@ struct LogGp {
   Duration overhead{};              ///< o
   Duration gap{};                   ///< g
   std::optional<Bandwidth> rate;    ///< 1/G; empty: the path's
+  double overhead_s_per_byte = 0;   ///< O
 };
 
 struct NetworkModel {

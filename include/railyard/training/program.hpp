@@ -21,6 +21,7 @@
 #include "railyard/core/ids.hpp"
 #include "railyard/core/time.hpp"
 #include "railyard/core/units.hpp"
+#include "railyard/network/network_model.hpp"
 #include "railyard/topology/graph.hpp"
 #include "railyard/topology/routing.hpp"
 #include "railyard/workload/iteration_dag.hpp"
@@ -36,6 +37,9 @@ struct NetworkSettings {
   std::shared_ptr<const topology::Routing> routing;
   collective::Protocol protocol;
   Execution execution = Execution::coupled;
+  /// fluid, analytic or loggp. Under loggp every collective is stepped and `protocol` is not used:
+  /// what a message costs beside its bytes are L, o and g.
+  network::NetworkModel model;
 };
 
 /// A flow that a task starts: `size` over a bound route.
@@ -99,6 +103,7 @@ struct Program {
   std::shared_ptr<const workload::IterationDag> dag;
   std::uint64_t dag_digest = 0;  ///< of the DAG's content: equal for jobs of one kind
   std::vector<GpuId> gpu_of_rank;
+  network::NetworkModel model;
   std::vector<BoundRoute> routes;
   std::vector<Edge> edges;         ///< every connection used, in order of first use
   std::vector<LinkDemand> demand;  ///< of the links it uses, ascending

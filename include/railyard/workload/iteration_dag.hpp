@@ -61,7 +61,14 @@ struct IterationDag {
   std::vector<std::uint32_t> dependencies;
   double model_flops = 0;  ///< of one iteration over all ranks, without recompute
   double tokens = 0;       ///< of one iteration (0 where it has no meaning)
-  std::string all_reduce_algorithm = "ring";  ///< name in the collective catalog, for Cause::data
+  // Names in the collective catalog, for Cause::data.
+  std::string all_reduce_algorithm = "ring";    ///< of every operation but all_to_all
+  std::string all_to_all_algorithm = "direct";  ///< a ring cannot do it
+
+  [[nodiscard]] const std::string& algorithm_of(collective::Operation operation) const {
+    return operation == collective::Operation::all_to_all ? all_to_all_algorithm
+                                                          : all_reduce_algorithm;
+  }
 
   /// Checked: indices in range, dependencies acyclic together with stream order, sizes positive.
   void validate() const;
