@@ -150,12 +150,26 @@ bool ByteStream::read_more(std::size_t bytes) {
   begin_ = 0;
   end_ = have;
   while (end_ < bytes) {
+    if (read_ >= end_at_) return false;
     const std::size_t got = source_->read(buffer_.get() + end_, capacity_ - end_);
     if (got == 0) return false;
     end_ += got;
     read_ += got;
+    cut();
   }
   return true;
+}
+
+void ByteStream::end_after(std::uint64_t bytes) {
+  end_at_ = offset() + bytes;
+  cut();
+}
+
+/// Forgets what has been read behind the end.
+void ByteStream::cut() {
+  if (read_ <= end_at_) return;
+  end_ -= static_cast<std::size_t>(read_ - end_at_);
+  read_ = end_at_;
 }
 
 bool LineStream::next(std::string_view& line) {

@@ -34,6 +34,8 @@ class ByteStream {
   /// At least `bytes` in rest(); false where the file has fewer left.
   bool need(std::size_t bytes) { return end_ - begin_ >= bytes || read_more(bytes); }
   void skip(std::size_t bytes) { begin_ += bytes; }
+  /// The stream ends so many bytes behind what has been skipped.
+  void end_after(std::uint64_t bytes);
   /// Bytes skipped so far, unpacked.
   [[nodiscard]] std::uint64_t offset() const { return read_ - (end_ - begin_); }
 
@@ -41,6 +43,7 @@ class ByteStream {
   struct Source;
   ByteStream(std::string name, std::unique_ptr<Source> source);
   bool read_more(std::size_t bytes);
+  void cut();
 
   std::string name_;
   std::unique_ptr<Source> source_;
@@ -49,6 +52,7 @@ class ByteStream {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t read_ = 0;
+  std::uint64_t end_at_ = UINT64_MAX;
 };
 
 /// The lines of a stream, one after the other, without their ends; CRLF is tolerated. A line is

@@ -23,6 +23,10 @@ struct TraceFile {
   std::filesystem::path path;
   std::optional<std::uint32_t> rank;  ///< by its name, "prefix.<rank>.et"
   std::optional<std::string> text{};
+  // Of a member of a tar archive.
+  std::filesystem::path archive{};
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
   [[nodiscard]] config::ByteStream open() const;
 };
 

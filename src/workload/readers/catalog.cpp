@@ -12,6 +12,8 @@ namespace railyard::workload {
 namespace {
 
 using config::ConfigError;
+using config::ParameterSpec;
+using config::ParameterType;
 namespace fs = std::filesystem;
 
 /// "dir/t.12.et.gz" is prefix "t", rank 12, ending ".et" (with ".gz" beside it).
@@ -61,6 +63,54 @@ std::vector<TraceFile> files_of(const fs::path& path, const std::string& prefix,
   return out;
 }
 
+ParameterSpec ranks_parameter() {
+  return {.name = "ranks",
+          .type = ParameterType::integer,
+          .fallback = "null",
+          .help = "ranks in all, where the files do not say",
+          .min = 1,
+          .max = kTraceRanksMax};
+}
+
+/// The number of an octal field of a tar header.
+std::uint64_t octal(std::string_view field) {
+  std::uint64_t value = 0;
+  for (const char c : field) {
+    if (c >= '0' && c <= '7') value = value * 8 + static_cast<std::uint64_t>(c - '0');
+  }
+  return value;
+}
+
+/// The files in a tar archive (POSIX ustar), packed or not; none where it is no archive.
+std::vector<TraceFile> members_of(const fs::path& path) {
+  constexpr std::size_t kBlock = 512;
+  std::vector<TraceFile> out;
+  config::ByteStream in = config::ByteStream::open(path);
+  while (in.need(kBlock) && in.rest().substr(257, 5) == "ustar") {
+    const std::string_view header = in.rest();
+    const std::string_view name = header.substr(0, std::min(header.find('\0'), std::size_t{100}));
+    const std::uint64_t size = octal(header.substr(124, 12));
+    const fs::path member(name);
+    const bool is_file = header[156] == '0' || header[156] == '\0';
+    in.skip(kBlock);
+    // Names with ._ in front are macOS's attributes of the file beside.
+    if (is_file && size > 0 && !member.filename().string().starts_with("._")) {
+      const auto rank = ranked(member.filename().string());
+      out.push_back({path / member, rank ? std::optional(rank->rank) : std::nullopt});
+      out.back().archive = path;
+      out.back().offset = in.offset();
+      out.back().size = size;
+    }
+    for (std::uint64_t left = (size + kBlock - 1) / kBlock * kBlock; left > 0 && in.fill();) {
+      const std::uint64_t step = std::min<std::uint64_t>(left, in.rest().size());
+      in.skip(static_cast<std::size_t>(step));
+      left -= step;
+    }
+  }
+  if (out.size() == 1) out.front().rank.reset();
+  return out;
+}
+
 std::string head_of(const TraceFile& file) {
   constexpr std::size_t kHead = 4096;
   config::ByteStream in = file.open();
@@ -71,7 +121,17 @@ std::string head_of(const TraceFile& file) {
 }  // namespace
 
 config::ByteStream TraceFile::open() const {
-  return text ? config::ByteStream::over(*text, path.string()) : config::ByteStream::open(path);
+  if (text) return config::ByteStream::over(*text, path.string());
+  config::ByteStream in = config::ByteStream::open(archive.empty() ? path : archive);
+  if (!archive.empty()) {
+    for (std::uint64_t left = offset; left > 0 && in.fill();) {
+      const std::uint64_t step = std::min<std::uint64_t>(left, in.rest().size());
+      in.skip(static_cast<std::size_t>(step));
+      left -= step;
+    }
+    in.end_after(size);
+  }
+  return in;
 }
 
 std::span<const TraceReaderEntry> trace_reader_catalog() {
@@ -83,11 +143,43 @@ std::span<const TraceReaderEntry> trace_reader_catalog() {
        &is_chakra,
        true,
        &read_chakra},
+      {{.name = "chakra_json",
+        .summary = "Chakra in JSON: workload_graph, protobuf-JSON, PyTorch's execution trace",
+        .parameters = chakra_parameters()},
+       {".json"},
+       &is_chakra_json,
+       true,
+       &read_chakra_json},
       {{.name = "goal", .summary = "GOAL schedules of LogGOPSim in text", .parameters = {}},
        {".goal"},
        &is_goal,
        false,
        &read_goal},
+      {{.name = "kineto",
+        .summary = "PyTorch's profiler (Chrome trace events), a file a rank",
+        .parameters = {ranks_parameter(),
+                       ParameterSpec{.name = "gaps",
+                                     .type = ParameterType::choice,
+                                     .fallback = "\"keep\"",
+                                     .help = "times in which a stream waited for the host",
+                                     .choices = {"keep", "drop"}}}},
+       {".pt.trace.json"},
+       &is_kineto,
+       true,
+       &read_kineto},
+      {{.name = "simai_workload",
+        .summary = "text workloads of ASTRA-sim 1 and SimAI (AICB)",
+        .parameters = {ranks_parameter(),
+                       ParameterSpec{.name = "expand",
+                                     .type = ParameterType::choice,
+                                     .fallback = "\"auto\"",
+                                     .help = "ranks that are written out: all, the first, or all "
+                                             "where that is possible",
+                                     .choices = {"auto", "all", "first"}}}},
+       {".txt"},
+       &is_simai_workload,
+       false,
+       &read_simai_workload},
   };
   return kTable;
 }
@@ -107,9 +199,14 @@ std::vector<TraceFile> trace_files(const fs::path& path) {
     return out;
   }
   if (fs::exists(path, fault)) {
+    if (auto members = members_of(path); !members.empty()) return members;
     const auto name = ranked(path.filename().string());
     if (!name) return {{path, std::nullopt}};
-    return files_of(path, name->prefix, name->ending);
+    auto out = files_of(path, name->prefix, name->ending);
+    // "trace-0.0.4.json" alone ends in a version, not in a rank.
+    const char last = name->prefix.empty() ? ' ' : name->prefix.back();
+    if (out.size() == 1 && last >= '0' && last <= '9') out.front().rank.reset();
+    return out;
   }
   const bool has_folder = path.parent_path().empty() || fs::is_directory(path.parent_path(), fault);
   auto out = has_folder ? files_of(path, path.filename().string(), "") : std::vector<TraceFile>();

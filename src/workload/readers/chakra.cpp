@@ -107,6 +107,7 @@ void read_attribute(pbf_reader message, ChakraNode& node) {
   if (name == "comm_src") node.comm_source = value;
   if (name == "comm_dst") node.comm_destination = value;
   if (name == "comm_tag") node.comm_tag = value;
+  if (name == "railyard_ticks") node.ticks = value;
   if (name == "num_ops") node.num_ops = value;
   if (name == "tensor_size") node.tensor_size = value;
   if (name == "pg_name") node.group = fmt::format("{}", value);

@@ -146,6 +146,7 @@ void ChakraTrace::begin_rank(std::uint32_t rank, const std::string& file) {
   rank_->id_word = "node";
   rank_->present = true;
   rank_groups_.clear();
+  group_numbers_.clear();
   pending_.clear();
 }
 
@@ -175,10 +176,13 @@ void ChakraTrace::read_process_groups(const ChakraNode& node) {
       return;
     }
     std::string name;
+    std::optional<std::int64_t> number;
     std::vector<Rank> ranks;
     json.object([&](std::string_view key) {
       if (key == "pg_name") {
         name = json.scalar();
+      } else if (key == "backend_id") {
+        number = config::parse_integer(json.scalar());
       } else if (key == "ranks") {
         ranks = read_ranks(json);
       } else if (key == "group_size") {
@@ -188,6 +192,7 @@ void ChakraTrace::read_process_groups(const ChakraNode& node) {
         json.skip();
       }
     });
+    if (number) group_numbers_[*number] = name;
     define_group(name, std::move(ranks));
   });
 }
@@ -207,6 +212,7 @@ std::uint32_t ChakraTrace::group_of(const ChakraNode& node) {
 /// Duration where stated, else the roofline over num_ops and tensor_size, as ASTRA-sim:
 /// num_ops / min(peak, bandwidth · num_ops / tensor_size).
 Duration ChakraTrace::compute_time(const ChakraNode& node) {
+  if (node.ticks) return trace_time(static_cast<double>(*node.ticks), 1, place(node));
   if (node.duration_micros > 0 || node.num_ops <= 0)
     return trace_time(static_cast<double>(node.duration_micros), kTicksPerMicrosecond, place(node));
   if (!terms_.flops_per_tick) {
@@ -335,6 +341,8 @@ Trace ChakraTrace::finish() {
   }
   if (dangling_ > 0)
     trace_.notes.push_back(fmt::format("{} dependencies on missing nodes dropped", dangling_));
+  for (const auto& [what, count] : left_out_)
+    trace_.notes.push_back(fmt::format("{} {}", count, what));
   return std::move(trace_);
 }
 

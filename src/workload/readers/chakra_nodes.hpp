@@ -28,6 +28,7 @@ struct ChakraNode {
   std::optional<std::int64_t> comm_source;
   std::optional<std::int64_t> comm_destination;
   std::int64_t comm_tag = 0;
+  std::optional<std::int64_t> ticks;  ///< railyard_ticks, of our writer
   std::int64_t num_ops = 0;
   std::int64_t tensor_size = 0;
   std::string group;  ///< pg_name
@@ -55,6 +56,15 @@ class ChakraTrace {
   void end_rank();
   /// A process group of this rank: its name and ranks (none: all).
   void define_group(std::string_view name, std::vector<Rank> ranks);
+  /// The group that a number of PyTorch's (backend_id) stands for; nothing where it stands for
+  /// none.
+  [[nodiscard]] const std::string* group_by_number(std::int64_t number) const {
+    const auto at = group_numbers_.find(number);
+    return at == group_numbers_.end() ? nullptr : &at->second;
+  }
+  void read_process_groups(const ChakraNode& node);
+  /// Something that the reader left out, counted under this sentence.
+  void leave_out(const std::string& what) { ++left_out_[what]; }
   void expect_ranks(std::uint32_t ranks) { ranks_ = std::max(ranks_, ranks); }
   [[nodiscard]] Trace finish();
 
@@ -64,7 +74,6 @@ class ChakraTrace {
   [[nodiscard]] std::uint32_t group_of(const ChakraNode& node);
   [[nodiscard]] Duration compute_time(const ChakraNode& node);
   void read_groups(const std::filesystem::path& path);
-  void read_process_groups(const ChakraNode& node);
   [[nodiscard]] std::string place(const ChakraNode& node) const;
   [[noreturn]] void fail(const ChakraNode& node, const std::string& what) const;
 
@@ -77,6 +86,8 @@ class ChakraTrace {
   std::uint32_t ranks_ = 0;
   std::map<std::string, std::vector<Rank>, std::less<>> shared_groups_;  ///< comm_group.json
   std::map<std::string, std::vector<Rank>, std::less<>> rank_groups_;    ///< of this rank
+  std::map<std::int64_t, std::string> group_numbers_;                    ///< of this rank
+  std::map<std::string, std::uint64_t> left_out_;
   std::vector<std::uint64_t> pending_;  ///< dependencies of this rank, as ids
   std::uint64_t without_duration_ = 0;
   std::uint64_t dangling_ = 0;

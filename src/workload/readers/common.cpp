@@ -72,6 +72,48 @@ std::uint32_t count_ranks(std::span<const TraceFile> files, const config::Parame
   return ranks;
 }
 
+TorchCall torch_call(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c != '_') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  for (const std::string_view prefix : {"nccl:", "c10d::"}) {
+    if (plain.starts_with(prefix)) plain.erase(0, prefix.size());
+  }
+  using collective::Operation;
+  static constexpr std::pair<std::string_view, Operation> kOperations[] = {
+      {"allreduce", Operation::all_reduce},         {"allgather", Operation::all_gather},
+      {"reducescatter", Operation::reduce_scatter}, {"broadcast", Operation::broadcast},
+      {"alltoall", Operation::all_to_all},
+  };
+  TorchCall call;
+  call.is_wait = plain == "wait" || plain == "init" || plain.starts_with("pg:");
+  if (plain == "send") call.kind = TraceKind::send;
+  if (plain == "recv") call.kind = TraceKind::receive;
+  if (plain == "barrier") call.kind = TraceKind::barrier;
+  for (const auto& [word, operation] : kOperations) {
+    if (!plain.starts_with(word)) continue;
+    const std::string_view rest = std::string_view(plain).substr(word.size());
+    if (rest.empty() || rest == "base" || rest == "v" || rest == "vbase" || rest == "coalesced" ||
+        rest == "intotensor" || rest == "tensor" || rest == "single" ||
+        rest == "intotensorcoalesced" || rest == "tensorcoalesced" || rest == "sparse") {
+      call.kind = TraceKind::collective;
+      call.operation = operation;
+    }
+  }
+  return call;
+}
+
+std::int64_t torch_dtype_bytes(std::string_view dtype) {
+  static constexpr std::pair<std::string_view, std::int64_t> kBytes[] = {
+      {"Double", 8}, {"Long", 8},  {"Float", 4}, {"Int", 4},  {"BFloat16", 2},
+      {"Half", 2},   {"Short", 2}, {"Byte", 1},  {"Char", 1}, {"Bool", 1}};
+  for (const auto& [name, bytes] : kBytes) {
+    if (name == dtype) return bytes;
+  }
+  return dtype.starts_with("Float8") ? 1 : 0;
+}
+
 std::string trace_name(std::span<const TraceFile> files) {
   std::string name = files.front().path.string();
   if (!files.front().rank) return name;

@@ -1,6 +1,7 @@
 // The readers behind the catalog, and what they have in common.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,6 +43,7 @@ class TraceGroups {
   std::uint32_t add(std::string_view name, std::vector<Rank> ranks);
   /// Fills the world with `ranks` ranks; throws where a group holds a rank beyond them.
   [[nodiscard]] std::vector<TraceGroup> finish(std::uint32_t ranks, const std::string& trace);
+  void expect(std::uint32_t rank) { ranks_named_ = std::max(ranks_named_, rank + 1); }
   /// The largest rank named, plus one.
   [[nodiscard]] std::uint32_t ranks_named() const { return ranks_named_; }
 
@@ -55,6 +57,17 @@ class TraceGroups {
 /// where a file lies beyond, or two are of one rank.
 [[nodiscard]] std::uint32_t count_ranks(std::span<const TraceFile> files,
                                         const config::Parameters& terms, std::uint32_t named);
+
+/// What PyTorch calls a collective ("allreduce", "_allgather_base", "all_to_allv", "send"), in
+/// whatever spelling. `is_wait`: a call that moves nothing.
+struct TorchCall {
+  std::optional<TraceKind> kind;
+  collective::Operation operation = collective::Operation::all_reduce;
+  bool is_wait = false;
+};
+[[nodiscard]] TorchCall torch_call(std::string_view name);
+/// Bytes of an element of a dtype as PyTorch prints it ("BFloat16"); 0: unknown.
+[[nodiscard]] std::int64_t torch_dtype_bytes(std::string_view dtype);
 
 /// "t" of "dir/t.0.et" and "dir/t.1.et": what to call the trace in messages.
 [[nodiscard]] std::string trace_name(std::span<const TraceFile> files);
