@@ -20,6 +20,7 @@
 #include "railyard/topology/routing.hpp"
 #include "railyard/topology/writer.hpp"
 #include "railyard/workload/trace_reader.hpp"
+#include "railyard/workload/trace_writer.hpp"
 #include "railyard/workload/transformer.hpp"
 
 namespace railyard::cli {
@@ -115,6 +116,13 @@ Entries trace_readers() {
   }
   return out;
 }
+Entries trace_writers() {
+  Entries out;
+  for (const auto& writer : workload::trace_writer_catalog())
+    out.push_back({std::string(writer.name), std::string(writer.summary),
+                   fmt::format("railyard trace convert FILE --to {} --out FILE\n", writer.name)});
+  return out;
+}
 Entries routings() {
   return entries_of(config::descriptions(topology::routing_catalog()));
 }
@@ -195,12 +203,14 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 13> kFamilies{{
+constexpr std::array<Family, 14> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
     {"writers", "files for other programs, `railyard topology convert`", writers},
     {"trace_readers", "communication traces of other programs, `railyard trace`", trace_readers},
+    {"trace_writers", "communication traces for other programs, `railyard trace convert`",
+     trace_writers},
     {"routings", "path choice, \"routing\" of a scenario's network", routings},
     {"networks", "how much of the network is modelled, --network of flows", networks},
     {"transports", "what packets add to the fluid, --transport of flows", transports},

@@ -72,15 +72,23 @@ std::vector<workload::TaskTimes> replay(const workload::Recording& recording) {
     world.topology = topology::build(*node, errors);
   }
   std::vector<GpuId> gpus;
-  for (const std::int64_t gpu : reader.required<std::vector<std::int64_t>>("gpus")) {
-    if (gpu < 0 || static_cast<std::uint64_t>(gpu) >= world.topology.gpu_count()) {
-      reader.fail("gpus", fmt::format("a rank sits on GPU {}; the fabric has {}", gpu,
-                                      world.topology.gpu_count()));
+  if (const auto given = reader.maybe<std::vector<std::int64_t>>("gpus")) {
+    for (const std::int64_t gpu : *given) {
+      if (gpu < 0 || static_cast<std::uint64_t>(gpu) >= world.topology.gpu_count()) {
+        reader.fail("gpus", fmt::format("a rank sits on GPU {}; the fabric has {}", gpu,
+                                        world.topology.gpu_count()));
+      }
+      gpus.push_back(static_cast<GpuId>(gpu));
     }
-    gpus.push_back(static_cast<GpuId>(gpu));
-  }
-  if (gpus.size() != recording.dag.ranks) {
-    reader.fail("gpus", fmt::format("{} GPUs for {} ranks", gpus.size(), recording.dag.ranks));
+    if (gpus.size() != recording.dag.ranks)
+      reader.fail("gpus", fmt::format("{} GPUs for {} ranks", gpus.size(), recording.dag.ranks));
+  } else {
+    for (std::uint32_t rank = 0; rank < recording.dag.ranks; ++rank)
+      gpus.push_back(static_cast<GpuId>(rank));
+    if (gpus.size() > world.topology.gpu_count() && errors.empty()) {
+      reader.fail("topology", fmt::format("{} ranks want as many GPUs; the fabric has {}",
+                                          gpus.size(), world.topology.gpu_count()));
+    }
   }
   const std::int64_t seed = reader.required<std::int64_t>("seed", {.min = 0});
   const auto network = reader.required_child("network");

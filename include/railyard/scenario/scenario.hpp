@@ -68,8 +68,8 @@ class Progress {
 [[nodiscard]] workload::Recording record(const Spec& spec, std::size_t policy);
 
 /// Start and end of every task when the recording's DAG runs again from an idle network, on the
-/// fabric and with the network settings it was recorded with (`trace replay`). Throws ConfigError
-/// when the recording does not say where it ran.
+/// fabric and with the network settings of its context (`trace replay`). Where that names no GPUs,
+/// rank r runs on GPU r. Throws ConfigError when the recording does not say where it ran.
 [[nodiscard]] std::vector<workload::TaskTimes> replay(const workload::Recording& recording);
 
 }  // namespace railyard::scenario
