@@ -3,6 +3,7 @@
 
 #include "railyard/collective/collective.hpp"
 #include "railyard/config/catalog.hpp"
+#include "railyard/network/network_model.hpp"
 #include "railyard/scheduler/placement.hpp"
 #include "railyard/scheduler/queue.hpp"
 #include "railyard/topology/builder.hpp"
@@ -289,7 +290,12 @@ std::string network_schema() {
                                        {"ring_network", duration()},
                                        {"tree_nvlink", duration()},
                                        {"tree_network", duration()}});
-  return object({{"model", words({"fluid"})},
+  // packet_corrected needs a transport, which jobs do not have.
+  std::vector<const EntryDescription*> models;
+  for (const auto& entry : network::network_model_catalog()) {
+    if (entry.description.name != "packet_corrected") models.push_back(&entry.description);
+  }
+  return object({{"model", choice(models)},
                  {"transport", words({"ideal"})},
                  {"routing", choice(config::descriptions(topology::routing_catalog()))},
                  {"collectives", words({"coupled", "stepped"})},

@@ -58,8 +58,8 @@ double end_s(const std::vector<workload::TaskTimes>& times) {
 }
 
 std::string recording_text(const workload::Recording& recording) {
-  static constexpr std::array<std::string_view, 4> kKinds{"compute", "collective", "send",
-                                                          "barrier"};
+  static constexpr std::array<std::string_view, 5> kKinds{"compute", "collective", "send",
+                                                          "barrier", "host"};
   std::array<std::size_t, kKinds.size()> count{};
   for (const auto& task : recording.dag.tasks) ++count.at(static_cast<std::size_t>(task.kind));
   std::string out =

@@ -115,7 +115,7 @@ class RankWriter {
     const Task& task = dag_.tasks[t];
     const bool sends = task.kind == TaskKind::send && tasks_.is_sender(t, rank_);
     for (std::uint32_t i = 0; i < task.repeat; ++i) {
-      const std::uint32_t type = task.kind == TaskKind::compute      ? kCompute
+      const std::uint32_t type = has_duration(task.kind)             ? kCompute
                                  : task.kind == TaskKind::collective ? kCollective
                                  : sends                             ? kSend
                                                                      : kReceive;
@@ -144,7 +144,7 @@ class RankWriter {
     {
       pbf_writer attribute(message, 10);
       attribute.add_string(1, "is_cpu_op");
-      attribute.add_bool(27, false);
+      attribute.add_bool(27, task.kind == TaskKind::host);
     }
     if (type == kCompute) return;
     if (type == kCollective) {

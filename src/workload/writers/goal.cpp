@@ -90,8 +90,10 @@ class GoalWriter {
 
   void write_task(std::uint32_t t) {
     const Task& task = dag_.tasks[t];
-    if (task.kind == TaskKind::compute) {
-      fmt::print(out_, "l{}: calc {}\n", ++label_, (task.duration.count() + 50) / 100);
+    if (has_duration(task.kind)) {
+      // The host launches beside what the GPU computes.
+      fmt::print(out_, "l{}: calc {}{}\n", ++label_, (task.duration.count() + 50) / 100,
+                 task.kind == TaskKind::host ? " cpu 2" : "");
       end_of_[t] = requires_all(label_, t);
     } else if (task.kind == TaskKind::send) {
       const bool sends = tasks_.is_sender(t, rank_);
