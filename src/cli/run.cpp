@@ -60,6 +60,14 @@ int dry_run(const std::vector<scenario::Spec>& specs) {
   return kGood;
 }
 
+void write_timelines(const std::string& file, const std::vector<scenario::Spec>& specs) {
+  if (specs.size() > 1) throw config::ConfigError("--perfetto: takes one scenario at a time");
+  std::vector<metrics::Timeline> timelines;
+  for (std::size_t policy = 0; policy < specs[0].policy_names().size(); ++policy)
+    timelines.push_back(scenario::timeline(specs[0], policy));
+  write_file(file, report::perfetto_json(timelines));
+}
+
 }  // namespace
 
 int run(const Arguments& arguments) {
@@ -75,6 +83,9 @@ int run(const Arguments& arguments) {
   line.simulation_options().format_option();
   line.option("out", "DIR",
               "writes result.json and meta.json there (in a folder each, for several scenarios)");
+  line.option("perfetto", "FILE",
+              "writes a timeline of one iteration of the first job under every policy set, for "
+              "ui.perfetto.dev");
   line.flag("dry-run", "checks everything, simulates nothing");
   if (!line.parse(arguments)) return kGood;
   line.expect_words(1, 1000, "a scenario file");
@@ -99,6 +110,7 @@ int run(const Arguments& arguments) {
     return specs.size() == 1 ? out : out / specs[i].name();
   };
   for (std::size_t i = 0; line.has("out") && i < specs.size(); ++i) prepare_folder(folder_of(i));
+  if (const auto file = line.text("perfetto")) write_timelines(*file, specs);
   const auto simulated = simulate(line, specs);
   std::vector<const metrics::RunResult*> results;
   for (std::size_t i = 0; i < simulated.size(); ++i) {

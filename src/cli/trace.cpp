@@ -134,6 +134,8 @@ int replay(const CommandLine& line, const std::string& path) {
   const auto recorded = std::exchange(recording.times, times);
   if (const auto out = line.text("out"))
     static_cast<void>(convert_trace(recording, "recording", *out));
+  if (const auto file = line.text("perfetto"))
+    write_file(*file, report::perfetto_json({scenario::timeline(recording)}));
   const double replayed_s = end_s(times);
   if (recorded.empty()) {
     write_stdout(fmt::format("{}: {} ranks, {} tasks, ends after {} s\n", path, recording.dag.ranks,
@@ -207,6 +209,7 @@ int trace(const Arguments& arguments) {
               "trace_readers");
   line.option("absent", "WORD",
               "ranks without a file: refuse (default), or join what the others do");
+  line.option("perfetto", "FILE", "replay: writes a timeline for ui.perfetto.dev");
   line.option("topology", "FILE", "replay: on this fabric instead of the recorded one");
   line.repeated("network", "key=value,…",
                 "replay: with these network settings instead of the recorded ones (repeatable)");

@@ -6,6 +6,7 @@
 #include "railyard/core/check.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/training/iteration_engine.hpp"
+#include "recording.hpp"
 #include "world.hpp"
 
 namespace railyard::scenario {
@@ -59,7 +60,7 @@ workload::Recording record(const Spec& spec, std::size_t policy) {
   return recording;
 }
 
-std::vector<workload::TaskTimes> replay(const workload::Recording& recording) {
+BoundRecording bind_recording(const workload::Recording& recording) {
   if (recording.context.empty()) {
     throw config::ConfigError(
         "the recording has no \"context\": it does not say on which GPUs of which fabric it ran");
@@ -67,7 +68,8 @@ std::vector<workload::TaskTimes> replay(const workload::Recording& recording) {
   const auto context = config::Document::parse_text(recording.context, "recording /context");
   config::Errors errors;
   config::Reader reader(context.root(), errors);
-  World world;
+  BoundRecording out;
+  World& world = out.world;
   if (const auto node = reader.required_child("topology")) {
     world.topology = topology::build(*node, errors);
   }
@@ -97,8 +99,13 @@ std::vector<workload::TaskTimes> replay(const workload::Recording& recording) {
   errors.throw_if_any();
   const auto dag = std::make_shared<const workload::IterationDag>(recording.dag);
   const std::uint64_t label = cluster::connection_label(static_cast<std::uint64_t>(seed), 0);
-  return times_of(training::bind(dag, std::move(gpus), world.topology, world.network, label),
-                  world.topology);
+  out.program = training::bind(dag, std::move(gpus), world.topology, world.network, label);
+  return out;
+}
+
+std::vector<workload::TaskTimes> replay(const workload::Recording& recording) {
+  const BoundRecording bound = bind_recording(recording);
+  return times_of(bound.program, bound.world.topology);
 }
 
 }  // namespace railyard::scenario

@@ -310,6 +310,78 @@ class Others(Case):
         self.refused(2, 'did you mean "best_fit"?', "trace", "record", SMALL, "--policy",
                      "best_fitt", "--out", file)
 
+    def goal(self, text, name="t.goal"):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def test_traces_of_other_tools_are_checked_converted_and_replayed(self):
+        trace = self.goal("num_ranks 2\nrank 0 {\nl1: send 1000b to 1\nl2: calc 500\n"
+                          "l2 requires l1\n}\nrank 1 {\nl1: recv 1000b from 0\n}\n")
+        fabric = "topologies/clos_minipod_2048.json"
+        self.assertIn("goal trace of 2 ranks", self.good("trace", "info", trace).stdout)
+        self.assertIn("fits together", self.good("trace", "validate", trace).stdout)
+        loggp = "model=loggp,L=2500ns,o=1500ns,g=1us,G=1GB/s"
+        # o + L + 999 ns + o.
+        self.assertIn("ends after 6.499e-06 s", self.good(
+            "trace", "replay", trace, "--topology", fabric, "--network", loggp).stdout)
+        self.good("trace", "convert", trace, "--to", "chakra", "--out", str(self.folder / "c"))
+        again = self.good("trace", "replay", str(self.folder / "c"), "--topology", fabric,
+                          "--network", loggp).stdout
+        self.assertIn("ends after 6.499e-06 s", again)
+        self.refused(2, "give --topology FILE", "trace", "replay", trace)
+        self.refused(2, "--network phases: without effect", "trace", "replay", trace, "--topology",
+                     fabric, "--network", "phases=2")
+        self.refused(2, "is no format of traces", "trace", "convert", trace, "--to", "gaol",
+                     "--out", str(self.folder / "d"))
+
+    def test_broken_traces_end_with_one_diagnosis(self):
+        lone = self.goal("num_ranks 2\nrank 0 {\nsend 10b to 1\n}\n")
+        done = self.refused(2, "rank 0's send of 10 bytes to rank 1", "trace", "validate", lone)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1)
+        circle = self.goal("num_ranks 2\n"
+                           "rank 0 {\na: recv 8b from 1\nb: send 8b to 1\nb requires a\n}\n"
+                           "rank 1 {\na: recv 8b from 0\nb: send 8b to 0\nb requires a\n}\n")
+        self.refused(2, "wait for each other in a circle", "trace", "validate", circle)
+
+    def check_timeline(self, path):
+        """Chrome trace events: named processes and threads, bars that do not overlap on one."""
+        events = json.loads(pathlib.Path(path).read_text())["traceEvents"]
+        names = {(e["name"], e["pid"], e["tid"]): e["args"]["name"] for e in events
+                 if e["ph"] == "M"}
+        threads = {}
+        for event in events:
+            if event["ph"] != "X":
+                self.assertIn(event["name"], ("process_name", "thread_name"))
+                continue
+            self.assertIn(("process_name", event["pid"], 0), names)
+            self.assertIn(("thread_name", event["pid"], event["tid"]), names)
+            threads.setdefault((event["pid"], event["tid"]), []).append(event)
+        for bars in threads.values():
+            ends = 0
+            for bar in sorted(bars, key=lambda b: (b["ts"], b["dur"])):
+                self.assertGreaterEqual(bar["ts"] + 1e-6, ends)
+                ends = bar["ts"] + bar["dur"]
+        return {value for (what, _, _), value in names.items() if what == "process_name"}, events
+
+    def test_timelines_name_rank_groups_and_links_and_nest(self):
+        file = str(self.folder / "timeline.json")
+        self.good("run", SMALL, "--perfetto", file)
+        processes, events = self.check_timeline(file)
+        policies = {name.split(",")[0] for name in processes}
+        result = json.loads(self.good("run", SMALL, "--format", "json").stdout)
+        self.assertEqual(policies, set(result["policies"]))
+        self.assertTrue(any("rank" in name for name in processes))
+        self.assertTrue(any("links: " in name for name in processes))
+        self.assertIn("compute", {e["name"] for e in events if e["ph"] == "X"})
+        recording = str(self.folder / "iteration.json")
+        self.good("trace", "record", SMALL, "--policy", "gpu_packing", "--out", recording)
+        self.good("trace", "replay", recording, "--perfetto", file)
+        _, events = self.check_timeline(file)
+        times = json.loads(pathlib.Path(recording).read_text())["times"]
+        self.assertAlmostEqual(max(e["ts"] + e["dur"] for e in events if e["ph"] == "X"),
+                               max(end for _, end in times) / 1e5, places=4)
+
     def test_digest_prints_a_line_a_scenario_and_a_total(self):
         lines = self.good("digest", SMALL).stdout.splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["small", "total"])
@@ -318,7 +390,8 @@ class Others(Case):
 
     def test_lists_of_every_family(self):
         families = [line.split()[0] for line in self.good("list").stdout.splitlines()]
-        self.assertEqual(families, ["topologies", "readers", "writers", "routings", "networks",
+        self.assertEqual(families, ["topologies", "readers", "writers", "trace_readers",
+                                    "trace_writers", "routings", "networks",
                                     "transports", "collectives", "placements", "queues", "gpus",
                                     "models", "metrics"])
         for family in families:

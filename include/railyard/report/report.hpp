@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "railyard/metrics/run_result.hpp"
+#include "railyard/metrics/timeline.hpp"
 
 namespace railyard::report {
 
@@ -40,6 +41,9 @@ struct Meta {
   std::vector<std::pair<std::string, metrics::RunFacts>> runs;  ///< by policy (or point and policy)
 };
 [[nodiscard]] std::string meta_json(const Meta& meta);
+
+/// Timelines as Chrome trace events, which ui.perfetto.dev opens.
+[[nodiscard]] std::string perfetto_json(const std::vector<metrics::Timeline>& timelines);
 
 /// Who wins, judged by one metric that every policy has: by completion time where there are many
 /// jobs, else by throughput, iteration time or makespan.

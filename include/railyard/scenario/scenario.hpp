@@ -19,6 +19,7 @@
 
 #include "railyard/config/document.hpp"
 #include "railyard/metrics/run_result.hpp"
+#include "railyard/metrics/timeline.hpp"
 #include "railyard/workload/recording.hpp"
 
 namespace railyard::scenario {
@@ -66,6 +67,12 @@ class Progress {
 /// One iteration of the first job under a policy, as the scenario starts: its DAG, where its ranks
 /// sit, and start and end tick of every task (`trace record`).
 [[nodiscard]] workload::Recording record(const Spec& spec, std::size_t policy);
+
+/// One iteration of the first job under a policy, from an idle network: a row per rank group and
+/// stream with its tasks, and a row per link above NVLink with the times in which it was used.
+[[nodiscard]] metrics::Timeline timeline(const Spec& spec, std::size_t policy);
+/// The same of a recording whose times are those of a replay in its context.
+[[nodiscard]] metrics::Timeline timeline(const workload::Recording& recording);
 
 /// Start and end of every task when the recording's DAG runs again from an idle network, on the
 /// fabric and with the network settings of its context (`trace replay`). Where that names no GPUs,
