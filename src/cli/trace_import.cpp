@@ -77,7 +77,7 @@ std::string foreign_text(const Trace& trace) {
     double bytes = 0;
     double seconds = 0;
   };
-  std::map<std::string, Sum> sums;
+  std::map<std::string_view, Sum> sums;
   std::size_t present = 0;
   for (const workload::RankTrace& rank : trace.ranks) {
     present += rank.present ? 1U : 0U;
@@ -85,8 +85,8 @@ std::string foreign_text(const Trace& trace) {
       static constexpr std::array<std::string_view, 5> kKinds{"compute", "send", "receive", "",
                                                               "barrier"};
       const bool collective = one.kind == TraceKind::collective;
-      Sum& sum = sums[std::string(collective ? collective::name(one.operation)
-                                             : kKinds.at(static_cast<std::size_t>(one.kind)))];
+      Sum& sum = sums[collective ? collective::name(one.operation)
+                                 : kKinds.at(static_cast<std::size_t>(one.kind))];
       ++sum.operations;
       sum.bytes += static_cast<double>(one.size.count());
       sum.seconds += in_seconds(one.duration);

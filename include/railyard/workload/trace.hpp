@@ -26,6 +26,7 @@
 #include "railyard/core/ids.hpp"
 #include "railyard/core/time.hpp"
 #include "railyard/core/units.hpp"
+#include "railyard/workload/block_vector.hpp"
 #include "railyard/workload/iteration_dag.hpp"
 
 namespace railyard::workload {
@@ -66,16 +67,27 @@ struct RankTrace {
   std::string file;
   std::string id_word;   ///< what `id` counts: "node", "line"
   bool present = false;  ///< false: no file was given for this rank
-  std::vector<TraceOperation> operations;
+  BlockVector<TraceOperation> operations;
   std::vector<TraceDependency> dependencies;
   std::string names;
 
   TraceOperation& add(TraceOperation operation, std::string_view name);
   /// Sets the dependencies of an operation, once.
   void depend(std::size_t operation, std::span<const TraceDependency> on);
+  /// The same with a name that has been stored by `keep`.
+  TraceOperation& add_kept(const TraceOperation& operation);
+  /// Stores a name in the operation; one that was stored lately is not stored again.
+  void keep(TraceOperation& operation, std::string_view name);
   [[nodiscard]] std::string_view name(const TraceOperation& operation) const {
     return std::string_view(names).substr(operation.name_begin, operation.name_size);
   }
+
+ private:
+  struct Kept {
+    std::uint64_t begin = 0;
+    std::uint32_t size = 0;
+  };
+  std::vector<Kept> kept_;  ///< by hash of the name
 };
 
 struct TraceGroup {

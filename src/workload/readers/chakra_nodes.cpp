@@ -212,9 +212,11 @@ std::uint32_t ChakraTrace::group_of(const ChakraNode& node) {
 /// Duration where stated, else the roofline over num_ops and tensor_size, as ASTRA-sim:
 /// num_ops / min(peak, bandwidth · num_ops / tensor_size).
 Duration ChakraTrace::compute_time(const ChakraNode& node) {
-  if (node.ticks) return trace_time(static_cast<double>(*node.ticks), 1, place(node));
+  if (node.ticks)
+    return trace_time(static_cast<double>(*node.ticks), 1, [&] { return place(node); });
   if (node.duration_micros > 0 || node.num_ops <= 0)
-    return trace_time(static_cast<double>(node.duration_micros), kTicksPerMicrosecond, place(node));
+    return trace_time(static_cast<double>(node.duration_micros), kTicksPerMicrosecond,
+                      [&] { return place(node); });
   if (!terms_.flops_per_tick) {
     ++without_duration_;
     return {};
@@ -222,7 +224,7 @@ Duration ChakraTrace::compute_time(const ChakraNode& node) {
   double ticks = static_cast<double>(node.num_ops) / *terms_.flops_per_tick;
   if (terms_.memory_bytes_per_tick)
     ticks = std::max(ticks, static_cast<double>(node.tensor_size) / *terms_.memory_bytes_per_tick);
-  return trace_time(ticks, 1, place(node));
+  return trace_time(ticks, 1, [&] { return place(node); });
 }
 
 void ChakraTrace::add_collective(const ChakraNode& node, TraceOperation& operation) {

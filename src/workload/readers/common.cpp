@@ -11,13 +11,9 @@ namespace railyard::workload {
 
 using config::ConfigError;
 
-Duration trace_time(double value, double ticks_per_unit, const std::string& place) {
-  const double ticks = value * ticks_per_unit;
-  if (!(ticks >= 0) || ticks > static_cast<double>(kHorizonMax.count())) {
-    throw ConfigError(fmt::format("{}: a time of {} is negative or beyond the clock of 1,064 days",
-                                  place, value));
-  }
-  return to_ticks(ticks);
+void refuse_time(double value, const std::string& place) {
+  throw ConfigError(
+      fmt::format("{}: a time of {} is negative or beyond the clock of 1,064 days", place, value));
 }
 
 std::uint32_t TraceGroups::add(std::string_view name, std::vector<Rank> ranks) {

@@ -223,7 +223,8 @@ class Reader {
     std::size_t next = at + 2;
     if (what == "calc" && next <= count_) {
       const auto ns = number<std::uint64_t>(words_[at + 1], "of nanoseconds", UINT64_C(1) << 62U);
-      out.duration = trace_time(static_cast<double>(ns), kTicksPerNanosecond, lines_.place());
+      out.duration =
+          trace_time(static_cast<double>(ns), kTicksPerNanosecond, [&] { return lines_.place(); });
     } else if ((sends || what == "recv") && at + 4 <= count_ &&
                words_[at + 2] == (sends ? "to" : "from") && words_[at + 1].ends_with('b')) {
       out.kind = sends ? TraceKind::send : TraceKind::receive;

@@ -22,13 +22,9 @@ namespace {
 using config::ConfigError;
 using config::JsonStream;
 
-struct Kernel {
-  std::string name;
-  std::uint64_t line = 0;
-  double begin_us = 0;
-  double duration_us = 0;
-  std::int64_t stream = 0;
-  TorchCall call;  ///< with a kind: a call of NCCL
+/// What a kernel of NCCL says of itself.
+struct Call {
+  TorchCall what;
   std::int64_t bytes = 0;
   std::int64_t in_elements = 0;
   std::string collective;
@@ -38,8 +34,17 @@ struct Kernel {
   std::int64_t group_size = 0;
   std::optional<std::int64_t> source;
   std::optional<std::int64_t> destination;
-  std::string category;
-  std::string phase;
+};
+
+constexpr std::uint32_t kNoCall = UINT32_MAX;
+
+struct Kernel {
+  std::uint64_t line = 0;
+  double begin_us = 0;
+  double duration_us = 0;
+  std::int64_t stream = 0;
+  std::uint32_t name = 0;        ///< into FileReader::names
+  std::uint32_t call = kNoCall;  ///< into FileReader::calls
 };
 
 /// What a file says of its rank.
@@ -90,6 +95,8 @@ class FileReader {
 
   RankInfo rank_info;
   std::vector<Kernel> kernels;
+  std::vector<Call> calls;
+  std::vector<std::string> names;
 
  private:
   void info() {
@@ -129,13 +136,17 @@ class FileReader {
     json_.array([&] {
       Kernel kernel;
       kernel.line = ++event_;
+      call_ = {};
+      name_.clear();
+      category_.clear();
+      phase_.clear();
       json_.object([&](std::string_view key) {
         if (key == "ph") {
-          kernel.phase = json_.scalar();
+          text(phase_);
         } else if (key == "cat") {
-          kernel.category = json_.scalar();
+          text(category_);
         } else if (key == "name") {
-          kernel.name = json_.scalar();
+          text(name_);
         } else if (key == "ts") {
           kernel.begin_us = json_.number();
         } else if (key == "dur") {
@@ -146,8 +157,17 @@ class FileReader {
           json_.skip();
         }
       });
-      keep(std::move(kernel));
+      keep(kernel);
     });
+  }
+
+  /// A string, without taking memory anew.
+  void text(std::string& out) {
+    if (json_.peek() == JsonStream::Kind::string) {
+      out.assign(json_.string());
+    } else {
+      json_.skip();
+    }
   }
 
   void arguments(Kernel& kernel) {
@@ -155,70 +175,82 @@ class FileReader {
       if (key == "stream") {
         kernel.stream = config::parse_integer(json_.scalar()).value_or(0);
       } else if (key == "Collective name") {
-        kernel.collective = json_.scalar();
+        call_.collective = json_.scalar();
       } else if (key == "In msg nelems") {
-        kernel.in_elements = json_.integer().value_or(0);
+        call_.in_elements = json_.integer().value_or(0);
       } else if (key == "dtype") {
-        kernel.dtype = json_.scalar();
+        call_.dtype = json_.scalar();
       } else if (key == "Group size") {
-        kernel.group_size = json_.integer().value_or(0);
+        call_.group_size = json_.integer().value_or(0);
       } else if (key == "Process Group Name") {
-        kernel.group = json_.scalar();
+        call_.group = json_.scalar();
       } else if (key == "Process Group Ranks") {
-        group_ranks(kernel);
+        group_ranks();
       } else if (key == "Src Rank") {
-        kernel.source = config::parse_integer(json_.scalar());
+        call_.source = config::parse_integer(json_.scalar());
       } else if (key == "Dst Rank") {
-        kernel.destination = config::parse_integer(json_.scalar());
+        call_.destination = config::parse_integer(json_.scalar());
       } else {
         json_.skip();
       }
     });
   }
 
-  void group_ranks(Kernel& kernel) {
+  void group_ranks() {
     if (json_.peek() != JsonStream::Kind::array) {
-      kernel.group_ranks = json_.scalar();
+      call_.group_ranks = json_.scalar();
       return;
     }
     json_.array(
-        [&] { kernel.group_ranks += (kernel.group_ranks.empty() ? "" : ",") + json_.scalar(); });
-    kernel.group_ranks = "[" + kernel.group_ranks + "]";
+        [&] { call_.group_ranks += (call_.group_ranks.empty() ? "" : ",") + json_.scalar(); });
+    call_.group_ranks = "[" + call_.group_ranks + "]";
   }
 
-  void keep(Kernel kernel) {
-    const bool on_gpu = kernel.category == "kernel" || kernel.category == "Kernel" ||
-                        kernel.category == "gpu_memcpy" || kernel.category == "gpu_memset";
-    if (kernel.phase != "X" || !on_gpu) return;
+  void keep(Kernel& kernel) {
+    const bool on_gpu = category_ == "kernel" || category_ == "Kernel" ||
+                        category_ == "gpu_memcpy" || category_ == "gpu_memset";
+    if (phase_ != "X" || !on_gpu) return;
     if (!(kernel.duration_us >= 0) || !(kernel.begin_us >= 0) || kernel.begin_us > 1e17) {
-      json_.fail(fmt::format("event {} {}: a time out of range", kernel.line,
-                             config::quoted(kernel.name)));
+      json_.fail(
+          fmt::format("event {} {}: a time out of range", kernel.line, config::quoted(name_)));
     }
-    const bool is_nccl = kernel.name.starts_with("nccl");
-    if (is_nccl || !kernel.collective.empty()) {
-      kernel.call = torch_call(kernel.collective);
-      if (!kernel.call.kind) {
+    const bool is_nccl = name_.starts_with("nccl");
+    if (is_nccl || !call_.collective.empty()) {
+      call_.what = torch_call(call_.collective);
+      if (!call_.what.kind) {
         json_.fail(fmt::format(
             "event {} {}: \"Collective name\" is {}: a kernel of NCCL must say what it does; "
             "profile with PyTorch 2.2 or later",
-            kernel.line, config::quoted(kernel.name), config::quoted(kernel.collective)));
+            kernel.line, config::quoted(name_), config::quoted(call_.collective)));
       }
-      const std::int64_t bytes = torch_dtype_bytes(kernel.dtype);
-      if (*kernel.call.kind != TraceKind::barrier &&
-          (bytes == 0 || kernel.in_elements < 0 || kernel.in_elements > kTraceBytesMax / bytes)) {
+      const std::int64_t bytes = torch_dtype_bytes(call_.dtype);
+      if (*call_.what.kind != TraceKind::barrier &&
+          (bytes == 0 || call_.in_elements < 0 || call_.in_elements > kTraceBytesMax / bytes)) {
         json_.fail(fmt::format("event {} {}: no size: dtype {}, In msg nelems {}", kernel.line,
-                               config::quoted(kernel.name), config::quoted(kernel.dtype),
-                               kernel.in_elements));
+                               config::quoted(name_), config::quoted(call_.dtype),
+                               call_.in_elements));
       }
-      kernel.bytes = kernel.in_elements * bytes;
+      call_.bytes = call_.in_elements * bytes;
     }
-    kernel.category.clear();
-    kernel.phase.clear();
-    kernels.push_back(std::move(kernel));
+    if (call_.what.kind) {
+      kernel.call = static_cast<std::uint32_t>(calls.size());
+      calls.push_back(call_);
+    }
+    const auto [at, fresh] =
+        name_numbers_.try_emplace(name_, static_cast<std::uint32_t>(names.size()));
+    if (fresh) names.push_back(name_);
+    kernel.name = at->second;
+    kernels.push_back(kernel);
   }
 
   JsonStream json_;
   std::uint64_t event_ = 0;
+  // Of the event being read.
+  Call call_;
+  std::string name_;
+  std::string category_;
+  std::string phase_;
+  std::map<std::string, std::uint32_t, std::less<>> name_numbers_;
 };
 
 /// The kernels of a rank as operations.
@@ -238,17 +270,20 @@ class RankBuilder {
     std::vector<std::pair<double, std::uint32_t>> ends;
   };
 
-  [[nodiscard]] std::uint32_t group_of(const Kernel& kernel) {
-    if (const auto ranks = ranks_in(kernel.group_ranks)) return groups_.add(kernel.group, *ranks);
-    if (const auto known = file_.rank_info.groups.find(kernel.group);
+  [[nodiscard]] const std::string& name_of(const Kernel& kernel) const {
+    return file_.names[kernel.name];
+  }
+  [[nodiscard]] std::uint32_t group_of(const Kernel& kernel, const Call& call) {
+    if (const auto ranks = ranks_in(call.group_ranks)) return groups_.add(call.group, *ranks);
+    if (const auto known = file_.rank_info.groups.find(call.group);
         known != file_.rank_info.groups.end() && !known->second.empty())
-      return groups_.add(kernel.group, known->second);
-    if (kernel.group_size == 0 || kernel.group_size == file_.rank_info.world)
+      return groups_.add(call.group, known->second);
+    if (call.group_size == 0 || call.group_size == file_.rank_info.world)
       return groups_.add("world", {});
     throw ConfigError(fmt::format(
         "{}: event {} {}: the ranks of group {} are not stated: neither "
         "\"Process Group Ranks\" in full nor pg_config",
-        rank_.file, kernel.line, config::quoted(kernel.name), config::quoted(kernel.group)));
+        rank_.file, kernel.line, config::quoted(name_of(kernel)), config::quoted(call.group)));
   }
 
   /// The last operation of a stream that had ended at `time`; on its own stream simply the last.
@@ -279,12 +314,12 @@ class RankBuilder {
       TraceOperation idle;
       idle.id = kernel.line;
       idle.stream = own.stream;
-      idle.duration = trace_time(gap, kTicksPerMicrosecond, rank_.file);
+      idle.duration = trace_time(gap, kTicksPerMicrosecond, [&] { return rank_.file; });
       rank_.add(idle, "launch");
       rank_.depend(rank_.operations.size() - 1, on);
       on = {{static_cast<std::uint32_t>(rank_.operations.size() - 1), false}};
     }
-    rank_.add(operation(kernel, own.stream), kernel.name);
+    rank_.add(operation(kernel, own.stream), name_of(kernel));
     const auto at = static_cast<std::uint32_t>(rank_.operations.size() - 1);
     rank_.depend(at, on);
     const double end = kernel.begin_us + kernel.duration_us;
@@ -295,24 +330,26 @@ class RankBuilder {
     TraceOperation out;
     out.id = kernel.line;
     out.stream = stream;
-    if (!kernel.call.kind) {
-      out.duration = trace_time(kernel.duration_us, kTicksPerMicrosecond, rank_.file);
+    if (kernel.call == kNoCall) {
+      out.duration =
+          trace_time(kernel.duration_us, kTicksPerMicrosecond, [&] { return rank_.file; });
       return out;
     }
-    out.kind = *kernel.call.kind;
-    out.operation = kernel.call.operation;
-    out.size = Bytes(kernel.bytes);
+    const Call& call = file_.calls[kernel.call];
+    out.kind = *call.what.kind;
+    out.operation = call.what.operation;
+    out.size = Bytes(call.bytes);
     if (out.kind == TraceKind::send || out.kind == TraceKind::receive) {
-      const auto peer = out.kind == TraceKind::send ? kernel.destination : kernel.source;
+      const auto peer = out.kind == TraceKind::send ? call.destination : call.source;
       if (!peer || *peer < 0 || *peer >= kTraceRanksMax)
         throw ConfigError(fmt::format("{}: event {} {}: \"{}\" is missing", rank_.file, kernel.line,
-                                      config::quoted(kernel.name),
+                                      config::quoted(name_of(kernel)),
                                       out.kind == TraceKind::send ? "Dst Rank" : "Src Rank"));
       out.peer = static_cast<std::uint32_t>(*peer);
       groups_.expect(out.peer);
       return out;
     }
-    out.group = group_of(kernel);
+    out.group = group_of(kernel, call);
     return out;
   }
 

@@ -31,8 +31,16 @@ namespace railyard::workload {
 inline constexpr std::uint32_t kTraceRanksMax = 1U << 20U;
 inline constexpr std::int64_t kTraceBytesMax = std::int64_t{1} << 42U;
 
-/// A time as a file states it, in ticks per unit; throws ConfigError "place: …" beyond the clock.
-[[nodiscard]] Duration trace_time(double value, double ticks_per_unit, const std::string& place);
+/// Throws ConfigError "place: …": a time is negative or beyond the clock.
+[[noreturn]] void refuse_time(double value, const std::string& place);
+/// A time as a file states it, in ticks per unit. `place()` is asked where it is refused.
+template <typename Place>
+[[nodiscard]] Duration trace_time(double value, double ticks_per_unit, const Place& place) {
+  const double ticks = value * ticks_per_unit;
+  if (!(ticks >= 0) || ticks > static_cast<double>(kHorizonMax.count()))
+    refuse_time(value, place());
+  return to_ticks(ticks);
+}
 inline constexpr double kTicksPerNanosecond = 100;
 inline constexpr double kTicksPerMicrosecond = 100'000;
 

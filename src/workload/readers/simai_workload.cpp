@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "railyard/config/text_lines.hpp"
 #include "workload/readers/readers.hpp"
@@ -60,7 +61,7 @@ struct Part {
 };
 
 struct Layer {
-  std::string name;
+  std::uint32_t name = 0;  ///< into Reader::names_
   std::uint32_t line = 0;
   Part forward;
   Part input_gradient;
@@ -221,8 +222,18 @@ class Reader {
 
   Part part(const std::vector<std::string_view>& words, std::size_t at, Family family) const {
     const auto ns = integer(words[at], "nanoseconds", INT64_MAX / 2);
-    return {trace_time(static_cast<double>(ns), kTicksPerNanosecond, lines_.place()),
-            communication(words[at + 1], words[at + 2], family)};
+    return {
+        trace_time(static_cast<double>(ns), kTicksPerNanosecond, [&] { return lines_.place(); }),
+        communication(words[at + 1], words[at + 2], family)};
+  }
+
+  std::uint32_t number_of(std::string_view name) {
+    const auto found = name_numbers_.find(name);
+    if (found != name_numbers_.end()) return found->second;
+    const auto fresh = static_cast<std::uint32_t>(names_.size());
+    name_numbers_.emplace(name, fresh);
+    names_.emplace_back(name);
+    return fresh;
   }
 
   void read_layers() {
@@ -239,13 +250,14 @@ class Reader {
       const std::string_view policy = columns == 13 ? words[12] : std::string_view(policy_);
       const bool all = policy == "MICRO" || policy == "MODEL";
       Layer layer;
-      layer.name = std::string(words[0]);
+      layer.name = number_of(words[0]);
       layer.line = lines_.number();
       layer.forward = part(words, 2, all ? world : tensor);
       layer.input_gradient = part(words, 5, all ? world : tensor);
       layer.weight_gradient = part(words, 8, policy == "DATA" || all ? world : data);
       const auto update = integer(words[11], "nanoseconds", INT64_MAX / 2);
-      layer.update = trace_time(static_cast<double>(update), kTicksPerNanosecond, lines_.place());
+      layer.update = trace_time(static_cast<double>(update), kTicksPerNanosecond,
+                                [&] { return lines_.place(); });
       layers_.push_back(std::move(layer));
     }
     if (static_cast<std::int64_t>(layers_.size()) != count)
@@ -284,12 +296,14 @@ class Reader {
   std::uint32_t add(const Layer& layer, TraceOperation operation, std::string_view what,
                     std::initializer_list<std::uint32_t> after) {
     operation.id = layer.line;
-    first_.add(operation, fmt::format("{} {}", layer.name, what));
-    std::vector<TraceDependency> on;
+    name_.assign(names_[layer.name]).append(1, ' ').append(what);
+    first_.add(operation, name_);
+    TraceDependency on[2];
+    std::size_t count = 0;
     for (const std::uint32_t before : after) {
-      if (before != kNothing) on.push_back({before, false});
+      if (before != kNothing) on[count++] = {before, false};
     }
-    first_.depend(first_.operations.size() - 1, on);
+    first_.depend(first_.operations.size() - 1, std::span(on, count));
     return static_cast<std::uint32_t>(first_.operations.size() - 1);
   }
 
@@ -314,11 +328,9 @@ class Reader {
     return add(layer, operation, name, {after});
   }
 
-  std::uint32_t forward(const Layer& layer, std::uint32_t after, std::string_view suffix) {
-    const auto computed =
-        compute(layer, layer.forward.compute, fmt::format("forward{}", suffix), {after});
-    return communicate(layer, layer.forward.communication,
-                       fmt::format("forward communication{}", suffix), computed);
+  std::uint32_t forward(const Layer& layer, std::uint32_t after) {
+    const auto computed = compute(layer, layer.forward.compute, "forward", {after});
+    return communicate(layer, layer.forward.communication, "forward communication", computed);
   }
 
   void build_first() {
@@ -326,7 +338,7 @@ class Reader {
     const auto initiates = listed("checkpoint_initiates");
     std::uint32_t chain = kNothing;
     std::uint32_t beside = kNothing;  // communication that the next layer waits for, too
-    for (const Layer& layer : layers_) chain = forward(layer, chain, "");
+    for (const Layer& layer : layers_) chain = forward(layer, chain);
     if (policy_ == "DISTRIBUTED_INFERENCE") return;
     for (std::size_t i = layers_.size(); i-- > 0;) {
       const Layer& layer = layers_[i];
@@ -375,6 +387,7 @@ class Reader {
     }
     if (layout_.pipeline > 1)
       trace_.notes.push_back("messages between pipeline stages (pp_comm) are left out");
+    layers_ = {};
     TraceGroups groups;
     first_.file = lines_.name();
     first_.id_word = "line";
@@ -387,7 +400,11 @@ class Reader {
           group_of[family] =
               groups.add(kFamilyNames[family], layout_.group(static_cast<Family>(family), rank));
       }
-      trace_.ranks[rank] = first_;
+      if (rank + 1 < present) {
+        trace_.ranks[rank] = first_;
+      } else {
+        trace_.ranks[rank] = std::move(first_);
+      }
       for (TraceOperation& operation : trace_.ranks[rank].operations)
         operation.group = group_of[operation.group];
     }
@@ -399,7 +416,10 @@ class Reader {
   const config::Parameters& terms_;
   std::string policy_;
   std::map<std::string, std::vector<std::int64_t>, std::less<>> header_;
-  std::vector<Layer> layers_;
+  BlockVector<Layer> layers_;
+  std::vector<std::string> names_;  ///< of layers, each once
+  std::map<std::string, std::uint32_t, std::less<>> name_numbers_;
+  std::string name_;
   Layout layout_;
   RankTrace first_;
   bool used_[families] = {};
