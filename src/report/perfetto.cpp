@@ -96,12 +96,11 @@ class Writer {
       }
       std::string facts;
       for (const auto& [key, value] : bar.facts)
-        facts +=
-            fmt::format("{}{}: {}", facts.empty() ? "" : ", ", json_text(key), json_text(value));
+        facts += fmt::format("{}{}:{}", facts.empty() ? "" : ",", json_text(key), json_text(value));
       event(fmt::format(
-          R"({{"ph": "X", "name": {}, "cat": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}}}}})",
-          json_text(bar.name), json_text(bar.category), process, at->second,
-          microseconds(bar.start), microseconds(bar.end - bar.start), facts));
+          R"({{"ph":"X","name":{}{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
+          json_text(bar.name), bar.category.empty() ? "" : ",\"cat\":" + json_text(bar.category),
+          process, at->second, microseconds(bar.start), microseconds(bar.end - bar.start), facts));
     }
   }
 

@@ -41,6 +41,8 @@ class Drawing {
 
   Timeline draw(std::string title) {
     out_.title = std::move(title);
+    for (const topology::Link& link : topology_.links())
+      lowest_ = std::max(lowest_, std::min(link.tier, topology::Tier::minipod));
     for (std::uint32_t t = 0; t < dag_.tasks.size(); ++t) {
       draw_task(t);
       use_links(t);
@@ -98,7 +100,7 @@ class Drawing {
     std::map<LinkId, double> bytes;
     const auto add = [&](const training::BoundFlow& flow) {
       for (const topology::LinkUse& use : program_.routes[flow.route].links) {
-        if (topology_.link(use.link).tier == topology::Tier::nvlink) continue;
+        if (topology_.link(use.link).tier < lowest_) continue;
         bytes[use.link] += use.usage * static_cast<double>(flow.size.count());
       }
     };
@@ -134,14 +136,13 @@ class Drawing {
         bar.row = on;
         bar.start = use.start;
         bar.end = use.end;
-        bar.name = "in use";
-        bar.category = "link";
+        bar.name = "busy";
         const double capacity = static_cast<double>(topology_.link(link).capacity.bytes_per_s());
         const double seconds = in_seconds(use.end - use.start);
-        bar.facts = {{"bytes", fmt::format("{:.0f}", use.bytes)},
-                     {"tasks", fmt::format("{}", use.tasks)},
-                     {"share of capacity",
-                      fmt::format("{:.3f}", seconds > 0 ? use.bytes / seconds / capacity : 0.0)}};
+        bar.facts = {
+            {"bytes", fmt::format("{:.0f}", use.bytes)},
+            {"tasks", fmt::format("{}", use.tasks)},
+            {"share", fmt::format("{:.3f}", seconds > 0 ? use.bytes / seconds / capacity : 0.0)}};
         out_.bars.push_back(std::move(bar));
       }
     }
@@ -154,6 +155,9 @@ class Drawing {
   Timeline out_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> rows_;
   std::map<LinkId, std::vector<Use>> uses_;
+  /// Links between switches are drawn, or the highest there are: those of every GPU would hide
+  /// them.
+  topology::Tier lowest_ = topology::Tier::nvlink;
 };
 
 }  // namespace

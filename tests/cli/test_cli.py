@@ -2,6 +2,7 @@
 """test_cli.py PROGRAM: what scripts of users hold on to: exit codes, streams, files, --help."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -329,6 +330,11 @@ class Others(Case):
         again = self.good("trace", "replay", str(self.folder / "c"), "--topology", fabric,
                           "--network", loggp).stdout
         self.assertIn("ends after 6.499e-06 s", again)
+        packed = self.folder / "t.goal.gz"
+        packed.write_bytes(gzip.compress(pathlib.Path(trace).read_bytes()))
+        self.assertIn("goal trace of 2 ranks", self.good("trace", "info", str(packed)).stdout)
+        packed.write_bytes(packed.read_bytes()[:-20])
+        self.refused(2, "the gzip stream is", "trace", "info", str(packed))
         self.refused(2, "give --topology FILE", "trace", "replay", trace)
         self.refused(2, "--network phases: without effect", "trace", "replay", trace, "--topology",
                      fabric, "--network", "phases=2")

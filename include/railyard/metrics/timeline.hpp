@@ -23,7 +23,7 @@ struct TimelineBar {
   Duration start{};
   Duration end{};
   std::string name;
-  std::string category;
+  std::string category;  ///< may be empty
   std::vector<std::pair<std::string, std::string>> facts;
 };
 

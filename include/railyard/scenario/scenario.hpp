@@ -69,7 +69,8 @@ class Progress {
 [[nodiscard]] workload::Recording record(const Spec& spec, std::size_t policy);
 
 /// One iteration of the first job under a policy, from an idle network: a row per rank group and
-/// stream with its tasks, and a row per link above NVLink with the times in which it was used.
+/// stream with its tasks, and a row per link between switches (on a fabric without any: per link of
+/// its highest tier) with the times in which it was used.
 [[nodiscard]] metrics::Timeline timeline(const Spec& spec, std::size_t policy);
 /// The same of a recording whose times are those of a replay in its context.
 [[nodiscard]] metrics::Timeline timeline(const workload::Recording& recording);

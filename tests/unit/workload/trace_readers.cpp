@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 
 #include "support/shared_data.hpp"
 #include "support/trace_texts.hpp"
@@ -146,6 +147,22 @@ TEST_CASE("damaged Chakra files are refused with their place") {
                  "comm_type 3 (gather) is not simulated"));
   CHECK(contains(refusal("chakra", {chakra_metadata() + chakra_collective(1, 0, 64, "7")}),
                  "group \"7\" is not defined"));
+}
+
+// A group is its ranks in the file's order; "0" and no name are the world unless the file defines
+// "0".
+TEST_CASE("groups of Chakra come from comm_group.json") {
+  const auto path = std::filesystem::temp_directory_path() / "railyard_comm_group.json";
+  std::ofstream(path) << R"({"7": [2, 0], "8": [1]})";
+  const std::string terms = "{\"groups\": " + config::json_string(path.string()) + "}";
+  const std::string world = chakra_metadata() + chakra_collective(1, 0, 64, "0");
+  const std::string both = world + chakra_collective(2, 0, 64, "7");
+  const Trace trace = read_texts("chakra", {both, world, both}, terms);
+  std::filesystem::remove(path);
+  const IterationDag dag = match(trace);
+  REQUIRE(dag.groups.size() == 2);
+  CHECK(dag.groups[0].size() == 3);
+  CHECK(dag.groups[1] == std::vector<Rank>{Rank{2}, Rank{0}});
 }
 
 // num_ops / min(peak, bandwidth · num_ops / tensor_size): 2e9 operations at 1 Tflop/s are 2 ms;
