@@ -31,7 +31,8 @@ struct ByteStream::Source {
   std::unique_ptr<std::FILE, CloseFile> file;
   std::string text;
   std::size_t text_read = 0;
-  std::unique_ptr<char[]> packed{new char[kBlock]};
+  std::size_t block = kBlock;  ///< a short text needs no large buffers
+  std::unique_ptr<char[]> packed;
   z_stream zip{};
   bool started = false;
   bool gzipped = false;
@@ -67,7 +68,7 @@ struct ByteStream::Source {
     const uInt wanted = zip.avail_out;
     while (zip.avail_out == wanted) {
       if (zip.avail_in == 0) {
-        zip.avail_in = static_cast<uInt>(read_raw(packed.get(), kBlock));
+        zip.avail_in = static_cast<uInt>(read_raw(packed.get(), block));
         zip.next_in = reinterpret_cast<Bytef*>(packed.get());
         if (zip.avail_in == 0) {
           if (in_member) broken("cut off");
@@ -89,7 +90,8 @@ struct ByteStream::Source {
   std::size_t read(char* out, std::size_t most) {
     if (!started) {
       started = true;
-      const std::size_t head = read_raw(packed.get(), kBlock);
+      packed.reset(new char[block]);
+      const std::size_t head = read_raw(packed.get(), block);
       gzipped = head > 2 && packed[0] == '\x1f' && packed[1] == '\x8b';
       zip.next_in = reinterpret_cast<Bytef*>(packed.get());
       zip.avail_in = static_cast<uInt>(head);
@@ -132,14 +134,16 @@ ByteStream ByteStream::open(const std::filesystem::path& path) {
 ByteStream ByteStream::over(std::string text, std::string name) {
   auto source = std::make_unique<Source>();
   source->name = name;
+  source->block = std::clamp(text.size(), std::size_t{256}, kBlock);
   source->text = std::move(text);
   return {std::move(name), std::move(source)};
 }
 
 bool ByteStream::read_more(std::size_t bytes) {
   const std::size_t have = end_ - begin_;
-  if (capacity_ < bytes + kBlock) {
-    const std::size_t capacity = std::max(2 * capacity_, bytes + kBlock);
+  const std::size_t block = source_->block;
+  if (capacity_ < bytes + block) {
+    const std::size_t capacity = std::max(2 * capacity_, bytes + block);
     std::unique_ptr<char[]> larger(new char[capacity]);
     if (have > 0) std::memcpy(larger.get(), buffer_.get() + begin_, have);
     buffer_ = std::move(larger);
