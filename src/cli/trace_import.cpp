@@ -96,8 +96,8 @@ std::string foreign_text(const Trace& trace) {
                                 trace.name, trace.format, trace.ranks.size(), present);
   for (const auto& [kind, sum] : sums) {
     out += fmt::format("  {:<14} {:>9} operations", kind, sum.operations);
-    out += sum.bytes > 0 ? fmt::format(", {} bytes", sum.bytes) : std::string();
-    out += sum.seconds > 0 ? fmt::format(", {} s", sum.seconds) : std::string();
+    out += sum.bytes > 0 ? fmt::format(", {:.0f} bytes", sum.bytes) : std::string();
+    out += sum.seconds > 0 ? fmt::format(", {:.9g} s", sum.seconds) : std::string();
     out += '\n';
   }
   for (const workload::TraceGroup& group : trace.groups)
