@@ -6,7 +6,7 @@
 
 #include "command_line.hpp"
 #include "output.hpp"
-#include "railyard/collective/collective.hpp"
+#include "railyard/collective/choices.hpp"
 #include "railyard/config/catalog.hpp"
 #include "railyard/config/reader.hpp"
 #include "railyard/metrics/run_result.hpp"
@@ -133,7 +133,7 @@ Entries networks() {
   return entries_of(config::descriptions(network::network_model_catalog()));
 }
 Entries collectives() {
-  return entries_of(config::descriptions(collective::algorithm_catalog()));
+  return entries_of(collective::choice_descriptions());
 }
 Entries placements() {
   return entries_of(config::descriptions(scheduler::placement_catalog()));

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "railyard/collective/collective.hpp"
+#include "railyard/collective/choices.hpp"
 #include "railyard/config/catalog.hpp"
 #include "railyard/network/network_model.hpp"
 #include "railyard/scheduler/placement.hpp"
@@ -195,11 +195,8 @@ std::string topology_body() {
 
 std::string workload_body() {
   std::vector<std::string_view> operations;
-  for (std::uint8_t o = 0; o < 5; ++o)
-    operations.push_back(collective::name(static_cast<collective::Operation>(o)));
-  std::vector<std::string_view> algorithms;
-  for (const auto& entry : collective::algorithm_catalog())
-    algorithms.push_back(entry.description.name);
+  for (std::size_t o = 0; o < collective::kOperations; ++o)
+    operations.push_back(collective::name(collective::operation_at(o)));
   const std::string transformer =
       object({{"kind", words({"transformer"})},
               {"description", text()},
@@ -233,7 +230,7 @@ std::string workload_body() {
   const std::string collective = object({{"kind", words({"collective"})},
                                          {"description", text()},
                                          {"operation", words(operations)},
-                                         {"algorithm", words(algorithms)},
+                                         {"algorithm", choice(collective::choice_descriptions())},
                                          {"groups", words({"rails", "world"})},
                                          {"size", bytes()},
                                          {"repeats", integer(1)}},
@@ -244,6 +241,14 @@ std::string workload_body() {
                                   {"repeats", integer(1)}},
                                  {"kind", "size"});
   return any_of({transformer, collective, p2p});
+}
+
+std::string collectives_schema() {
+  Members members;
+  for (std::size_t o = 0; o < collective::kOperations; ++o)
+    members.emplace_back(collective::name(collective::operation_at(o)),
+                         choice(collective::choice_descriptions()));
+  return object(members);
 }
 
 std::string job_schema() {
@@ -278,7 +283,8 @@ std::string job_schema() {
                  {"gradients", words({"bf16", "fp32"})},
                  {"scatter_sends", boolean()},
                  {"gradient_bucket", bytes()},
-                 {"all_reduce", choice(config::descriptions(collective::algorithm_catalog()))},
+                 {"all_reduce", choice(collective::choice_descriptions())},
+                 {"collectives", collectives_schema()},
                  {"iterations", integer(1)},
                  {"arrival", duration()}},
                 {"name", "workload", "gpus"});
@@ -289,7 +295,8 @@ std::string network_schema() {
                                        {"ring_nvlink", duration()},
                                        {"ring_network", duration()},
                                        {"tree_nvlink", duration()},
-                                       {"tree_network", duration()}});
+                                       {"tree_network", duration()},
+                                       {"launch", duration()}});
   // packet_corrected needs a transport, which jobs do not have.
   std::vector<const EntryDescription*> models;
   for (const auto& entry : network::network_model_catalog()) {
@@ -305,12 +312,11 @@ std::string network_schema() {
 }
 
 std::string policy_schema() {
-  const std::string algorithm = choice(config::descriptions(collective::algorithm_catalog()));
   return object({{"placement", choice(config::descriptions(scheduler::placement_catalog()))},
                  {"queue", choice(config::descriptions(scheduler::queue_catalog()))},
                  {"interval", duration()},
                  {"decision_latency", duration()},
-                 {"collectives", object({{"all_reduce", algorithm}})},
+                 {"collectives", collectives_schema()},
                  {"reservation", only_none()},
                  {"predictor", only_none()},
                  {"compression", only_none()}},

@@ -6,7 +6,7 @@ namespace railyard::cli {
 
 namespace {
 
-constexpr std::array<Verb, 10> kVerbs{{
+constexpr std::array<Verb, 11> kVerbs{{
     {"run", "simulates every policy set of a scenario and compares them", run},
     {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
     {"compare", "two or more results side by side, the first is the baseline", compare},
@@ -14,6 +14,7 @@ constexpr std::array<Verb, 10> kVerbs{{
     {"topology", "shows, checks and converts a fabric; its bandwidths and bottlenecks", topology},
     {"flows", "runs a list of flows over a fabric or over given links: the network by itself",
      flows},
+    {"collective", "one collective by itself, by size: what nccl-tests prints", collective},
     {"trace", "records an iteration, replays it, says what a recording holds", trace},
     {"list", "policies, topologies, collectives, GPUs, models, metrics", list},
     {"digest", "the behaviour fingerprint of scenarios, one line each", digest},

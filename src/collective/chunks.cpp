@@ -1,6 +1,7 @@
 #include "collective/chunks.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "collective/algorithms.hpp"
 #include "railyard/core/check.hpp"
@@ -34,6 +35,8 @@ std::uint32_t ScheduleBuilder::add(const Edge& edge, Chunk chunk,
   transfer.first_dependency = static_cast<std::uint32_t>(schedule_.dependencies.size());
   transfer.reduce = edge.reduce;
   transfer.offset = chunk.offset;
+  transfer.step = edge.step;
+  transfer.connection = edge.connection;
   for (const std::uint32_t dependency : dependencies) {
     if (dependency == kNoTransfer) continue;
     RAILYARD_CHECK(dependency < schedule_.transfers.size(), "transfer {} depends on the later {}",
@@ -46,22 +49,88 @@ std::uint32_t ScheduleBuilder::add(const Edge& edge, Chunk chunk,
 }
 
 std::vector<CoupledEdge> merged(std::vector<CoupledEdge> edges) {
-  std::ranges::sort(edges, [](const CoupledEdge& a, const CoupledEdge& b) {
-    if (a.source != b.source) return a.source < b.source;
-    if (a.destination != b.destination) return a.destination < b.destination;
-    return a.size < b.size;
+  const auto key = [](const CoupledEdge& edge) {
+    return std::tuple(edge.source, edge.destination, edge.connection);
+  };
+  std::ranges::sort(edges, [&key](const CoupledEdge& a, const CoupledEdge& b) {
+    return key(a) != key(b) ? key(a) < key(b) : a.size < b.size;
   });
   std::vector<CoupledEdge> out;
   for (const CoupledEdge& edge : edges) {
     if (edge.size == Bytes(0)) continue;
-    if (!out.empty() && out.back().source == edge.source &&
-        out.back().destination == edge.destination) {
+    if (!out.empty() && key(out.back()) == key(edge)) {
       out.back().size += edge.size;
     } else {
       out.push_back(edge);
     }
   }
   return out;
+}
+
+Coupled coupled_by_step(const Schedule& schedule, const GroupShape& shape) {
+  std::uint32_t steps = 0;
+  for (const Transfer& transfer : schedule.transfers) steps = std::max(steps, transfer.step + 1);
+  std::vector<std::vector<CoupledEdge>> edges(steps);
+  std::vector<bool> crosses(steps, false);
+  for (const Transfer& transfer : schedule.transfers) {
+    edges[transfer.step].push_back({.source = transfer.source,
+                                    .destination = transfer.destination,
+                                    .size = transfer.size,
+                                    .connection = transfer.connection});
+    if (shape.island_of[transfer.source] != shape.island_of[transfer.destination])
+      crosses[transfer.step] = true;
+  }
+  Coupled out;
+  for (std::uint32_t s = 0; s < steps; ++s) {
+    if (edges[s].empty()) continue;
+    out.phases.push_back({.edges = merged(std::move(edges[s])),
+                          .latency_steps = 1,
+                          .crossing_steps = crosses[s] ? 1U : 0U,
+                          .chunk = Bytes(0),
+                          .filling = 0,
+                          .filling_crossing = 0});
+  }
+  return out;
+}
+
+std::vector<Chunk> destination_chunks(const Request& request, std::uint32_t ranks) {
+  const Chunk whole{.offset = Bytes(0), .size = request.size};
+  if (request.shares.empty()) return cut(whole, ranks);
+  std::int64_t sum = 0;
+  for (const std::uint32_t share : request.shares) sum += share;
+  std::vector<Chunk> out;
+  std::int64_t before = 0;
+  const auto bound = [&](std::int64_t weight) {
+    // size × weight / sum in parts that fit: rest and weight are at most sum ≤ 2^31.
+    const std::int64_t quotient = request.size.count() / sum;
+    const std::int64_t rest = request.size.count() % sum;
+    return Bytes(quotient * weight + rest * weight / sum);
+  };
+  for (const std::uint32_t share : request.shares) {
+    const Bytes from = bound(before);
+    before += share;
+    out.push_back({.offset = from, .size = bound(before) - from});
+  }
+  return out;
+}
+
+std::string refuse_shares(std::string_view algorithm, const Request& request, std::uint32_t ranks) {
+  if (request.shares.empty()) return {};
+  if (request.operation != Operation::all_to_all) {
+    return fmt::format("{}: shares of destinations belong to all_to_all, not to {}", algorithm,
+                       name(request.operation));
+  }
+  if (request.shares.size() != ranks) {
+    return fmt::format("{}: {} shares for {} ranks; give one a rank", algorithm,
+                       request.shares.size(), ranks);
+  }
+  constexpr std::uint64_t kSumMax = std::uint64_t{1} << 31U;
+  std::uint64_t sum = 0;
+  for (const std::uint32_t share : request.shares) sum += share;
+  if (sum == 0 || sum > kSumMax) {
+    return fmt::format("{}: the shares add up to {}; expected 1 to {}", algorithm, sum, kSumMax);
+  }
+  return {};
 }
 
 std::string refuse_operation(std::string_view algorithm, std::span<const Operation> supported,

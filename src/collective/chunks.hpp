@@ -35,6 +35,8 @@ class ScheduleBuilder {
     std::uint32_t destination = 0;
     std::uint32_t channel = 0;
     bool reduce = false;
+    std::uint32_t step = 0;
+    std::uint32_t connection = 0;
   };
   /// Returns the transfer's index, or kNoTransfer when the chunk is empty. kNoTransfer among
   /// `dependencies` is skipped.
@@ -45,9 +47,20 @@ class ScheduleBuilder {
   Schedule schedule_;
 };
 
-/// One edge per ordered pair with bytes, sorted by source, then destination; sizes of equal pairs
-/// are added.
+/// One edge per connection of an ordered pair with bytes, sorted by source, destination,
+/// connection; sizes of equal ones are added.
 [[nodiscard]] std::vector<CoupledEdge> merged(std::vector<CoupledEdge> edges);
+
+/// One phase a step: its edges are those of the transfers with this step, its latency one α.
+[[nodiscard]] Coupled coupled_by_step(const Schedule& schedule, const GroupShape& shape);
+
+/// What each of n destinations gets of `size`: cut evenly, or by the weights of the request. The
+/// bounds of weighted shares are rounded down to bytes.
+[[nodiscard]] std::vector<Chunk> destination_chunks(const Request& request, std::uint32_t ranks);
+
+/// Why `request.shares` cannot be used, or empty.
+[[nodiscard]] std::string refuse_shares(std::string_view algorithm, const Request& request,
+                                        std::uint32_t ranks);
 
 /// "double_binary_tree does all_reduce only; for all_gather use ring or direct", or empty when
 /// `supported` holds the operation.

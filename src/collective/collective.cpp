@@ -6,8 +6,9 @@
 namespace railyard::collective {
 
 namespace {
-constexpr std::array<std::string_view, 5> kOperationNames{
-    "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all"};
+constexpr std::array<std::string_view, kOperations> kOperationNames{
+    "all_reduce", "all_gather", "reduce_scatter", "broadcast",
+    "all_to_all", "reduce",     "send_recv",      "barrier"};
 }  // namespace
 
 std::string_view name(Operation operation) {
@@ -23,6 +24,12 @@ std::optional<Operation> operation_of(std::string_view name) {
 std::uint32_t GroupShape::islands() const {
   if (island_of.empty()) return 0;
   return *std::ranges::max_element(island_of) + 1;
+}
+
+std::vector<std::vector<std::uint32_t>> GroupShape::members() const {
+  std::vector<std::vector<std::uint32_t>> out(islands());
+  for (std::uint32_t r = 0; r < ranks(); ++r) out[island_of[r]].push_back(r);
+  return out;
 }
 
 GroupShape GroupShape::flat(std::uint32_t ranks) {

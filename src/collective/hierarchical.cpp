@@ -6,8 +6,6 @@
 //   3. all-gather on the ring inside each island
 // Phases follow one another per rank:  2(g−1)(α₁ + S/(gB₁)) + 2(I−1)(α₂ + S/(gIB₂)), index 1
 // inside, 2 between islands. Each rank alone on its island (closed_form's flat group): the ring.
-// The coupled form lets all phases run at once, as a pipeline of many slices would; it leaves out
-// the shorter of the two terms' bytes.
 #include <algorithm>
 
 #include "collective/algorithms.hpp"
@@ -21,12 +19,6 @@ namespace {
 using Members = std::vector<std::vector<std::uint32_t>>;  // [island][local index] → rank
 using Received =
     std::vector<std::vector<std::uint32_t>>;  // [rank] → transfers its next phase waits for
-
-Members members_of(const GroupShape& shape) {
-  Members members(shape.islands());
-  for (std::uint32_t r = 0; r < shape.ranks(); ++r) members[shape.island_of[r]].push_back(r);
-  return members;
-}
 
 /// Phases 1 and 3: ring steps inside every island. Rank j starts with slice j − shift.
 void ring_inside(ScheduleBuilder& builder, const Members& members, const std::vector<Chunk>& slices,
@@ -86,6 +78,13 @@ void ring_between(ScheduleBuilder& builder, const Members& members,
   }
 }
 
+/// What island i sends in the ring all-reduce of a slice: all pieces twice, less the one it keeps
+/// when reducing (i + 1) and the one it never passes on when distributing (i + 2).
+Bytes around_twice(const Chunk& slice, std::uint32_t islands, std::uint32_t i) {
+  const std::vector<Chunk> pieces = cut(slice, islands);
+  return slice.size * 2 - pieces[(i + 1) % islands].size - pieces[(i + 2) % islands].size;
+}
+
 class Hierarchical final : public Algorithm {
  public:
   std::string refusal(const Request& request, const GroupShape& shape) const override {
@@ -93,7 +92,7 @@ class Hierarchical final : public Algorithm {
     const std::string operation =
         refuse_operation("hierarchical", kHierarchicalOperations, request.operation);
     if (!operation.empty()) return operation;
-    const Members members = members_of(shape);
+    const Members members = shape.members();
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (members[i].size() != members[0].size()) {
         return fmt::format(
@@ -108,7 +107,7 @@ class Hierarchical final : public Algorithm {
 
   Schedule schedule(const Request& request, const GroupShape& shape) const override {
     RAILYARD_CHECK(refusal(request, shape).empty(), "{}", refusal(request, shape));
-    const Members members = members_of(shape);
+    const Members members = shape.members();
     const std::vector<Chunk> slices = cut({.offset = Bytes(0), .size = request.size},
                                           static_cast<std::uint32_t>(members[0].size()));
     ScheduleBuilder builder;
@@ -120,16 +119,32 @@ class Hierarchical final : public Algorithm {
   }
 
   Coupled coupled(const Request& request, const GroupShape& shape) const override {
-    const Schedule steps = schedule(request, shape);
-    std::vector<CoupledEdge> edges;
-    for (const Transfer& transfer : steps.transfers) {
-      edges.push_back({transfer.source, transfer.destination, transfer.size});
+    RAILYARD_CHECK(refusal(request, shape).empty(), "{}", refusal(request, shape));
+    const Members members = shape.members();
+    const auto g = static_cast<std::uint32_t>(members[0].size());
+    const auto islands = static_cast<std::uint32_t>(members.size());
+    const std::vector<Chunk> slices = cut({.offset = Bytes(0), .size = request.size}, g);
+    std::vector<CoupledEdge> reducing;
+    std::vector<CoupledEdge> gathering;
+    std::vector<CoupledEdge> between;
+    for (std::uint32_t i = 0; i < islands; ++i) {
+      for (std::uint32_t j = 0; j < g; ++j) {
+        const std::uint32_t next = members[i][(j + 1) % g];
+        // Local rank j keeps its slice when reducing and gets it from j + 1 last when gathering.
+        reducing.push_back({members[i][j], next, request.size - slices[j].size});
+        gathering.push_back({members[i][j], next, request.size - slices[(j + 1) % g].size});
+        between.push_back(
+            {members[i][j], members[(i + 1) % islands][j], around_twice(slices[j], islands, i)});
+      }
     }
-    const std::uint32_t islands = shape.islands();
-    const std::uint32_t local = shape.ranks() / islands;
-    return {.edges = merged(std::move(edges)),
-            .latency_steps = 2 * (local - 1) + 2 * (islands - 1),
-            .fill = 0};
+    Coupled out;
+    if (g > 1) out.phases.push_back({merged(std::move(reducing)), g - 1, 0, {}, 0, 0});
+    if (islands > 1) {
+      out.phases.push_back(
+          {merged(std::move(between)), 2 * (islands - 1), 2 * (islands - 1), {}, 0, 0});
+    }
+    if (g > 1) out.phases.push_back({merged(std::move(gathering)), g - 1, 0, {}, 0, 0});
+    return out;
   }
 
   Duration closed_form(const Request& request, std::uint32_t ranks, Duration alpha,

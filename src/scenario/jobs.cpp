@@ -95,14 +95,6 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
   world.from_trace.push_back(false);
 }
 
-/// A benchmark of another operation keeps the algorithm it asks for.
-bool only_all_reduces(const workload::IterationDag& dag) {
-  return std::all_of(dag.tasks.begin(), dag.tasks.end(), [](const workload::Task& task) {
-    return task.kind != workload::TaskKind::collective || task.cause != workload::Cause::data ||
-           task.operation == collective::Operation::all_reduce;
-  });
-}
-
 void read_trace(Reader& scenario, World& world, const std::set<std::string>& names) {
   const double scale = scenario.optional<double>("arrival_scale", 1.0, Range<double>{1e-6, 1e6});
   const auto path = scenario.maybe<std::filesystem::path>("job_trace");
@@ -154,21 +146,20 @@ void read_trace(Reader& scenario, World& world, const std::set<std::string>& nam
 
 std::vector<cluster::JobSpec> jobs_under(const World& world, const PolicySpec& policy) {
   std::vector<cluster::JobSpec> jobs = world.jobs;
-  if (!policy.all_reduce) return jobs;
+  if (policy.collectives == collective::PartialChoices{}) return jobs;
   using Dag = workload::IterationDag;
-  std::vector<std::pair<const Dag*, std::shared_ptr<const Dag>>> changed;
+  std::vector<std::pair<const Dag*, std::shared_ptr<const Dag>>> copies;
   for (cluster::JobSpec& job : jobs) {
-    if (!only_all_reduces(*job.dag)) continue;
-    const auto found = std::find_if(changed.begin(), changed.end(), [&](const auto& entry) {
+    const auto found = std::find_if(copies.begin(), copies.end(), [&](const auto& entry) {
       return entry.first == job.dag.get();
     });
-    if (found != changed.end()) {
+    if (found != copies.end()) {
       job.dag = found->second;
       continue;
     }
     auto copy = std::make_shared<Dag>(*job.dag);
-    copy->all_reduce_algorithm = *policy.all_reduce;
-    changed.emplace_back(job.dag.get(), copy);
+    copy->collectives = collective::changed(copy->collectives, policy.collectives);
+    copies.emplace_back(job.dag.get(), copy);
     job.dag = std::move(copy);
   }
   return jobs;

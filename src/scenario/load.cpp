@@ -78,14 +78,7 @@ PolicySpec read_policy(const std::string& name, const Node& node, Errors& errors
   policy.interval = reader.optional<Duration>("interval", Duration{});
   policy.decision_latency = reader.optional<Duration>("decision_latency", Duration{});
   if (const auto child = reader.child("collectives")) {
-    Reader collectives(*child, errors);
-    if (const auto algorithm = collectives.child("all_reduce")) {
-      policy.all_reduce =
-          config::decode_choice(*algorithm, errors, "collective algorithm",
-                                config::descriptions(collective::algorithm_catalog()))
-              .name;
-    }
-    collectives.finish();
+    policy.collectives = collective::read_choices(*child, errors);
   }
   require_none(reader, "reservation", "reservation policy");
   require_none(reader, "predictor", "predictor");
@@ -223,7 +216,8 @@ void decode_network(const Node& node, Errors& errors, World& world) {
              {"ring_nvlink", &known.ring.nvlink},
              {"ring_network", &known.ring.network},
              {"tree_nvlink", &known.tree.nvlink},
-             {"tree_network", &known.tree.network}}) {
+             {"tree_network", &known.tree.network},
+             {"launch", &known.launch}}) {
       *value = fields.optional<Duration>(key, *value);
       if (*value > std::chrono::seconds(1)) fields.fail(key, "must be at most 1s");
     }

@@ -1,6 +1,6 @@
 #include "training_job.hpp"
 
-#include "railyard/collective/collective.hpp"
+#include "railyard/collective/choices.hpp"
 
 namespace railyard::scenario {
 namespace {
@@ -11,18 +11,6 @@ using config::Reader;
 std::uint32_t positive(Reader& reader, std::string_view key, std::int64_t fallback) {
   return static_cast<std::uint32_t>(
       reader.optional<std::int64_t>(key, fallback, Range<std::int64_t>{1, kRanksMax}));
-}
-
-/// An algorithm that can never all-reduce is refused here; one that needs equal islands only where
-/// the job is placed.
-void check_all_reduce(Reader& job, std::string_view key, const std::string& name) {
-  const auto table = collective::algorithm_catalog();
-  const auto choice = config::default_choice(name, config::descriptions(table));
-  const std::string refusal = config::entry_of(table, name)
-                                  .create(choice.parameters)
-                                  ->refusal({collective::Operation::all_reduce, Bytes(1 << 20)},
-                                            collective::GroupShape::flat(8));
-  if (!refusal.empty()) job.fail(key, refusal);
 }
 
 workload::Parallelism read_parallelism(const config::Node& node, config::Errors& errors) {
@@ -109,11 +97,15 @@ workload::ExpertLoad read_load(const config::Node& node, config::Errors& errors,
 }
 
 void read_collectives(Reader& job, workload::TrainingSpec& spec) {
-  if (const auto algorithm = job.child("all_reduce")) {
-    spec.all_reduce = config::decode_choice(*algorithm, job.errors(), "collective algorithm",
-                                            config::descriptions(collective::algorithm_catalog()))
-                          .name;
-    check_all_reduce(job, "all_reduce", spec.all_reduce);
+  using collective::Operation;
+  if (const auto node = job.child("collectives"))
+    spec.collectives =
+        collective::changed(spec.collectives, collective::read_choices(*node, job.errors()));
+  if (const auto node = job.child("all_reduce")) {
+    spec.collectives.of(Operation::all_reduce) =
+        collective::read_choice(*node, job.errors(), Operation::all_reduce);
+    if (job.has("collectives"))
+      job.fail("all_reduce", "give it inside \"collectives\", not beside it");
   }
 }
 

@@ -23,7 +23,7 @@ struct PolicySpec {
   config::Choice queue;
   Duration interval{};
   Duration decision_latency{};
-  std::optional<std::string> all_reduce;  ///< collective algorithm; else the job's own
+  collective::PartialChoices collectives;  ///< by operation; empty: the job's own
 };
 
 struct World {

@@ -1,38 +1,25 @@
 #include "railyard/training/program.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
+#include "collective_binder.hpp"
 #include "demand.hpp"
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/core/digest.hpp"
 #include "railyard/core/rng.hpp"
+#include "route_binder.hpp"
 
 namespace railyard::training {
 namespace {
 
-using collective::Operation;
 using topology::LinkUse;
-using workload::Cause;
 using workload::IterationDag;
 using workload::Task;
 using workload::TaskKind;
-
-/// Transfer time of a size over an idle route.
-Duration alone_on(const BoundRoute& route, Bytes size, const topology::Topology& topology) {
-  double ticks = 0;
-  for (const LinkUse& use : route.links) {
-    const double rate =
-        static_cast<double>(topology.link(use.link).capacity.bytes_per_s()) / use.usage;
-    ticks = std::max(ticks, static_cast<double>(size.count()) * kTicksPerSecond / rate);
-  }
-  return to_ticks(ticks);
-}
 
 class Binder {
  public:
@@ -42,8 +29,8 @@ class Binder {
         topology_(topology),
         network_(network),
         loggp_(network.model.fidelity == network::Fidelity::loggp),
-        label_(label),
-        usage_(topology.links().size(), 0.0) {}
+        routes_(program, topology, *network.routing, label),
+        collectives_(program, topology, network, routes_) {}
 
   void bind_tasks() {
     const IterationDag& dag = *program_.dag;
@@ -53,69 +40,15 @@ class Binder {
       if (task.kind == TaskKind::send) {
         program_.activity_of_task[i] = send_activity(task);
       } else if (task.kind == TaskKind::collective) {
-        program_.activity_of_task[i] = collective_activity(task);
+        program_.activity_of_task[i] = collectives_.bind(task);
       }
     }
   }
 
  private:
   using SendKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;
-  using CollectiveKey = std::tuple<std::uint32_t, int, int, std::int64_t,
-                                   std::uint32_t>;  // group, op, cause, size, n
 
   [[nodiscard]] GpuId gpu(Rank rank) const { return program_.gpu_of_rank[index(rank)]; }
-
-  std::uint32_t edge_of(Rank from, Rank to) {
-    const GpuId source = gpu(from);
-    const GpuId destination = gpu(to);
-    const std::uint64_t key = (static_cast<std::uint64_t>(source) << 32U) | index(destination);
-    const auto [found, inserted] =
-        edges_.try_emplace(key, static_cast<std::uint32_t>(program_.edges.size()));
-    if (inserted) {
-      network_.routing->route({source, destination, label_}, scratch_);
-      const auto route = static_cast<std::uint32_t>(program_.routes.size());
-      program_.routes.push_back(BoundRoute{scratch_.links, scratch_.latency});
-      program_.edges.push_back(Edge{source, destination, route, scratch_.tier});
-    }
-    return found->second;
-  }
-
-  /// Fixed cost of one message over an edge: the protocol's and the wires'. The engine charges
-  /// those of LogGP.
-  [[nodiscard]] Duration message_latency(const Edge& edge,
-                                         const collective::TransferLatency& protocol) const {
-    if (loggp_) return Duration{};
-    return (edge.tier == topology::Tier::nvlink ? protocol.nvlink : protocol.network) +
-           program_.routes[edge.route].latency;
-  }
-
-  /// Once per collective or send.
-  [[nodiscard]] Duration base() const { return loggp_ ? Duration{} : network_.protocol.base; }
-
-  std::uint32_t finish_activity(Activity activity) {
-    program_.activities.push_back(activity);
-    return static_cast<std::uint32_t>(program_.activities.size());
-  }
-
-  void add_usage(const Edge& edge, double share) {
-    for (const LinkUse& use : program_.routes[edge.route].links) {
-      double& sum = usage_[index(use.link)];
-      if (sum == 0.0) touched_.push_back(use.link);
-      sum += use.usage * share;
-    }
-  }
-
-  /// A route of the usages added since the last one.
-  std::uint32_t add_route() {
-    std::sort(touched_.begin(), touched_.end());
-    BoundRoute route;
-    for (const LinkId link : touched_) {
-      route.links.push_back(LinkUse{link, std::exchange(usage_[index(link)], 0.0)});
-    }
-    touched_.clear();
-    program_.routes.push_back(std::move(route));
-    return static_cast<std::uint32_t>(program_.routes.size() - 1);
-  }
 
   /// Edges whose routes differ only in which of equal links they take: link by link the same
   /// capacity and usage. Together they behave as one flow with the sum of their usages.
@@ -131,6 +64,12 @@ class Binder {
     });
   }
 
+  /// Fixed cost of a send. The engine charges those of LogGP.
+  [[nodiscard]] Duration send_latency(const Edge& edge) const {
+    if (loggp_) return Duration{};
+    return network_.protocol.base + routes_.message_latency(edge, network_.protocol.ring);
+  }
+
   std::uint32_t send_activity(const Task& task) {
     const SendKey key{task.actor, task.peer, task.size.count()};
     if (const auto found = sends_.find(key); found != sends_.end()) return found->second;
@@ -140,18 +79,16 @@ class Binder {
     activity.first_flow = static_cast<std::uint32_t>(program_.flows.size());
     std::vector<std::uint32_t> edges;
     for (std::size_t i = 0; i < from.size(); ++i) {
-      edges.push_back(edge_of(from[i], to[i]));
+      edges.push_back(routes_.edge_of(gpu(from[i]), gpu(to[i])));
       const Edge edge = program_.edges[edges.back()];
-      activity.latency =
-          std::max(activity.latency, base() + message_latency(edge, network_.protocol.ring));
-      activity.alone =
-          std::max(activity.alone, alone_on(program_.routes[edge.route], task.size, topology_));
+      activity.latency = std::max(activity.latency, send_latency(edge));
+      activity.alone = std::max(activity.alone, routes_.alone_on(edge.route, task.size));
       activity.tier_bytes[static_cast<std::size_t>(edge.tier)] +=
           static_cast<double>(task.size.count());
     }
     if (edges.size() > 1 && !loggp_ && !network_.routing->hashes() && alike(edges)) {
-      for (const std::uint32_t edge : edges) add_usage(program_.edges[edge], 1.0);
-      program_.flows.push_back(BoundFlow{add_route(), task.size});
+      for (const std::uint32_t edge : edges) routes_.add_usage(program_.edges[edge], 1.0);
+      program_.flows.push_back(BoundFlow{routes_.add_route(), task.size});
     } else {
       for (const std::uint32_t edge : edges) {
         program_.flows.push_back(BoundFlow{program_.edges[edge].route, task.size});
@@ -159,169 +96,17 @@ class Binder {
     }
     activity.tail = activity.latency;
     activity.flow_count = static_cast<std::uint32_t>(program_.flows.size()) - activity.first_flow;
-    return sends_[key] = finish_activity(activity);
-  }
-
-  [[nodiscard]] const collective::Algorithm& algorithm(const std::string& name) {
-    auto& slot = algorithms_[name];
-    if (!slot) {
-      const auto table = collective::algorithm_catalog();
-      const auto choice = config::default_choice(name, config::descriptions(table));
-      slot = config::entry_of(table, name).create(choice.parameters);
-    }
-    return *slot;
-  }
-
-  [[nodiscard]] collective::GroupShape shape_of(const std::vector<Rank>& group) const {
-    collective::GroupShape shape;
-    std::map<HostId, std::uint32_t> islands;
-    for (const Rank rank : group) {
-      const HostId host = topology_.host_of(gpu(rank));
-      const auto next = static_cast<std::uint32_t>(islands.size());
-      shape.island_of.push_back(islands.try_emplace(host, next).first->second);
-    }
-    return shape;
-  }
-
-  std::uint32_t collective_activity(const Task& task) {
-    const CollectiveKey key{task.group, static_cast<int>(task.operation),
-                            static_cast<int>(task.cause), task.size.count(), task.repeat};
-    if (const auto found = collectives_.find(key); found != collectives_.end()) {
-      return found->second;
-    }
-    const std::vector<Rank>& group = program_.dag->groups[task.group];
-    const collective::GroupShape shape = shape_of(group);
-    const collective::Request request{task.operation, task.size};
-    const std::string name = task.cause == Cause::data ? program_.dag->algorithm_of(task.operation)
-                                                       : std::string("ring");
-    const collective::Algorithm& chosen = algorithm(name);
-    if (const std::string refusal = chosen.refusal(request, shape); !refusal.empty()) {
-      throw config::ConfigError(
-          fmt::format("collective algorithm \"{}\" cannot run this {} over {} ranks: {}", name,
-                      collective::name(task.operation), group.size(), refusal));
-    }
-    const collective::TransferLatency& protocol =
-        name == "double_binary_tree" ? network_.protocol.tree : network_.protocol.ring;
-    Activity activity =
-        coupled_activity(chosen.coupled(request, shape), group, task.repeat, protocol);
-    const bool steps =
-        network_.execution == Execution::stepped && task.cause == Cause::data && task.repeat == 1;
-    if (activity.flow_count > 0 && (steps || loggp_)) {
-      bind_steps(repeated(chosen.schedule(request, shape), task.repeat), group, protocol);
-      activity.flow_count = 0;
-      activity.tail = base();
-      activity.stepped = static_cast<std::uint32_t>(program_.stepped.size());
-    }
-    const bool nothing = activity.flow_count == 0 && activity.stepped == 0;
-    return collectives_[key] = nothing ? 0 : finish_activity(activity);
-  }
-
-  Activity coupled_activity(const collective::Coupled& form, const std::vector<Rank>& group,
-                            std::uint32_t repeat, const collective::TransferLatency& protocol) {
-    Activity activity;
-    activity.first_flow = static_cast<std::uint32_t>(program_.flows.size());
-    Bytes largest;
-    for (const auto& edge : form.edges) largest = std::max(largest, edge.size);
-    if (largest == Bytes{}) return activity;
-
-    Duration step{};
-    for (const auto& form_edge : form.edges) {
-      const Edge edge =
-          program_.edges[edge_of(group[form_edge.source], group[form_edge.destination])];
-      step = std::max(step, message_latency(edge, protocol));
-      const double share =
-          static_cast<double>(form_edge.size.count()) / static_cast<double>(largest.count());
-      add_usage(edge, share);
-      activity.tier_bytes[static_cast<std::size_t>(edge.tier)] +=
-          static_cast<double>(form_edge.size.count()) * repeat;
-    }
-    const Bytes size(static_cast<std::int64_t>(
-        std::llround(static_cast<double>(largest.count()) * (1.0 + form.fill) * repeat)));
-    const std::uint32_t route = add_route();
-    activity.alone = alone_on(program_.routes[route], size, topology_);
-    activity.latency = (base() + step * form.latency_steps) * repeat;
-    activity.tail = activity.latency;
-    program_.flows.push_back(BoundFlow{route, size});
-    activity.flow_count = 1;
-    return activity;
-  }
-
-  /// The schedule so many times in a row: what starts one waits for all that came to its rank in
-  /// the one before.
-  static collective::Schedule repeated(const collective::Schedule& once, std::uint32_t repeat) {
-    collective::Schedule out = once;
-    const auto count = static_cast<std::uint32_t>(once.transfers.size());
-    for (std::uint32_t round = 1; round < repeat; ++round) {
-      for (const collective::Transfer& transfer : once.transfers) {
-        collective::Transfer again = transfer;
-        again.first_dependency = static_cast<std::uint32_t>(out.dependencies.size());
-        for (std::uint32_t d = 0; d < transfer.dependency_count; ++d)
-          out.dependencies.push_back(once.dependencies[transfer.first_dependency + d] +
-                                     round * count);
-        for (std::uint32_t i = 0; transfer.dependency_count == 0 && i < count; ++i) {
-          if (once.transfers[i].destination == transfer.source)
-            out.dependencies.push_back((round - 1) * count + i);
-        }
-        again.dependency_count =
-            static_cast<std::uint32_t>(out.dependencies.size()) - again.first_dependency;
-        out.transfers.push_back(again);
-      }
-    }
-    return out;
-  }
-
-  void bind_steps(const collective::Schedule& schedule, const std::vector<Rank>& group,
-                  const collective::TransferLatency& protocol) {
-    SteppedCollective bound;
-    const auto count = schedule.transfers.size();
-    bound.steps.resize(count);
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> last_on_channel;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const collective::Transfer& transfer = schedule.transfers[i];
-      SteppedCollective::Step& step = bound.steps[i];
-      const Edge edge =
-          program_.edges[edge_of(group[transfer.source], group[transfer.destination])];
-      step.flow = BoundFlow{edge.route, transfer.size};
-      step.latency = message_latency(edge, protocol);
-      step.dependency_count = transfer.dependency_count;
-      const std::pair channel{transfer.source, transfer.channel};
-      if (const auto before = last_on_channel.find(channel); before != last_on_channel.end()) {
-        bound.steps[before->second].next_on_channel = i + 1;
-        step.first_on_channel = false;
-      }
-      last_on_channel[channel] = i;
-      for (std::uint32_t d = 0; d < transfer.dependency_count; ++d) {
-        ++bound.steps[schedule.dependencies[transfer.first_dependency + d]].dependent_count;
-      }
-    }
-    std::uint32_t next = 0;
-    for (SteppedCollective::Step& step : bound.steps) {
-      step.first_dependent = next;
-      next += std::exchange(step.dependent_count, 0U);
-    }
-    bound.dependents.resize(next);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const collective::Transfer& transfer = schedule.transfers[i];
-      for (std::uint32_t d = 0; d < transfer.dependency_count; ++d) {
-        auto& before = bound.steps[schedule.dependencies[transfer.first_dependency + d]];
-        bound.dependents[before.first_dependent + before.dependent_count++] = i;
-      }
-    }
-    program_.stepped.push_back(std::move(bound));
+    program_.activities.push_back(activity);
+    return sends_[key] = static_cast<std::uint32_t>(program_.activities.size());
   }
 
   Program& program_;
   const topology::Topology& topology_;
   const NetworkSettings& network_;
   bool loggp_;
-  std::uint64_t label_;
-  topology::Route scratch_;
-  std::vector<double> usage_;  ///< per link, of the route being put together
-  std::vector<LinkId> touched_;
-  std::unordered_map<std::uint64_t, std::uint32_t> edges_;
+  RouteBinder routes_;
+  CollectiveBinder collectives_;
   std::map<SendKey, std::uint32_t> sends_;
-  std::map<CollectiveKey, std::uint32_t> collectives_;
-  std::map<std::string, std::unique_ptr<collective::Algorithm>> algorithms_;
 };
 
 /// Marks activities whose links no other stream of the job ever uses, below the NICs: GPU ports
@@ -446,7 +231,12 @@ std::uint64_t digest_of(const IterationDag& dag) {
     digest.add((static_cast<std::uint64_t>(task.repeat) << 32U) | task.dependency_count);
     digest.add(task.size.count());
     digest.add(task.duration);
+    if (task.shares != 0) {
+      for (const std::uint32_t share : dag.shares[task.shares - 1])
+        digest.add(static_cast<std::uint64_t>(share));
+    }
   }
+  for (const std::string& text : dag.collectives.text) digest.add(std::string_view(text));
   for (const std::uint32_t dependency : dag.dependencies) {
     digest.add(static_cast<std::uint64_t>(dependency));
   }

@@ -50,6 +50,12 @@ void check_task(const IterationDag& dag, std::size_t i) {
       RAILYARD_CHECK(task.group < dag.groups.size(), "task {} has group {} of {}", i, task.group,
                      dag.groups.size());
       RAILYARD_CHECK(task.size > Bytes(0), "collective {} has {} bytes", i, task.size.count());
+      RAILYARD_CHECK(task.shares <= dag.shares.size(), "collective {} has shares {} of {}", i,
+                     task.shares, dag.shares.size());
+      RAILYARD_CHECK(
+          task.shares == 0 || (task.operation == collective::Operation::all_to_all &&
+                               dag.shares[task.shares - 1].size() == dag.groups[task.group].size()),
+          "collective {} has shares that do not fit its operation or group", i);
       break;
     case TaskKind::send:
       RAILYARD_CHECK(task.peer < dag.actors.size() && task.peer != task.actor,

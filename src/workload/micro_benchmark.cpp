@@ -8,34 +8,19 @@ namespace railyard::workload {
 
 namespace {
 
-/// The reason why the algorithm cannot do the operation, or empty. Asked of a pair of ranks: no
-/// algorithm depends on more.
-std::string refusal_of(const MicroBenchmark& spec) {
-  const auto entries = config::descriptions(collective::algorithm_catalog());
-  const auto& entry = config::entry_of(collective::algorithm_catalog(), spec.algorithm);
-  const auto algorithm = entry.create(config::default_choice(spec.algorithm, entries).parameters);
-  return algorithm->refusal({.operation = spec.operation, .size = spec.size},
-                            collective::GroupShape::flat(2));
-}
-
 constexpr std::int64_t kRepeatsMax = 1000;
 constexpr Bytes kSizeMax(std::int64_t{1} << 40U);
 
 void read_collective(config::Reader& reader, MicroBenchmark& spec) {
   std::vector<std::string_view> operations;
-  for (std::uint8_t o = 0; o < 5; ++o)
-    operations.push_back(collective::name(static_cast<collective::Operation>(o)));
-  spec.operation =
-      static_cast<collective::Operation>(reader.required_choice("operation", operations));
-  std::vector<std::string_view> algorithms;
-  for (const auto& entry : collective::algorithm_catalog())
-    algorithms.push_back(entry.description.name);
-  const std::size_t fallback = spec.operation == collective::Operation::all_to_all ? 3 : 0;
-  const std::size_t chosen = reader.optional_choice("algorithm", algorithms, fallback);
-  spec.algorithm = std::string(algorithms.at(chosen < algorithms.size() ? chosen : 0));
+  for (std::size_t o = 0; o < collective::kOperations; ++o)
+    operations.push_back(collective::name(collective::operation_at(o)));
+  const std::size_t operation = reader.required_choice("operation", operations);
+  spec.operation = collective::operation_at(operation < operations.size() ? operation : 0);
+  spec.algorithm = collective::Choices{}.of(spec.operation);
+  if (const auto child = reader.child("algorithm"))
+    spec.algorithm = collective::read_choice(*child, reader.errors(), spec.operation);
   spec.world = reader.optional_choice("groups", {"rails", "world"}, 0) == 1;
-  const std::string refusal = refusal_of(spec);
-  if (!refusal.empty()) reader.fail("algorithm", refusal);
 }
 
 }  // namespace
@@ -94,8 +79,7 @@ IterationDag build_micro_benchmark(const MicroBenchmark& spec, std::uint32_t ran
   DagBuilder builder;
   IterationDag& dag = builder.dag();
   dag.ranks = ranks;
-  dag.all_reduce_algorithm = spec.algorithm;
-  dag.all_to_all_algorithm = spec.algorithm;
+  dag.collectives.of(spec.operation) = spec.algorithm;
   for (std::uint32_t r = 0; r < ranks; ++r) dag.actors.push_back({Rank{r}});
   if (spec.point_to_point) {
     dag.streams = ranks / 2;

@@ -2,6 +2,7 @@
 
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -57,6 +58,27 @@ void write_task(std::ostream& out, const IterationDag& dag, const Task& task) {
     fmt::print(out, "{}{}", d == 0 ? "" : ",", dag.dependencies[task.first_dependency + d]);
   }
   fmt::print(out, "]]");
+}
+
+/// The choices that are not the defaults ("all_reduce" stands by itself), and unequal shares as
+/// rows [task, weights…].
+void write_collectives(std::ostream& out, const IterationDag& dag) {
+  std::string members;
+  for (std::size_t o = 1; o < collective::kOperations; ++o) {
+    const auto operation = collective::operation_at(o);
+    const std::string& text = dag.collectives.of(operation);
+    if (text == collective::Choices{}.of(operation)) continue;
+    members += fmt::format("{}\"{}\": {}", members.empty() ? "" : ", ", collective::name(operation),
+                           text.front() == '{' ? text : json_string(text));
+  }
+  if (!members.empty()) fmt::print(out, "\"collectives\": {{{}}},\n", members);
+  std::string rows;
+  for (std::size_t i = 0; i < dag.tasks.size(); ++i) {
+    if (dag.tasks[i].shares == 0) continue;
+    rows += fmt::format("{}[{},{}]", rows.empty() ? "" : ",", i,
+                        fmt::join(dag.shares[dag.tasks[i].shares - 1], ","));
+  }
+  if (!rows.empty()) fmt::print(out, "\"shares\": [{}],\n", rows);
 }
 
 /// Reads the cells of a row; a wrong cell is an error and reads as 0.
@@ -115,8 +137,12 @@ std::vector<std::vector<Rank>> read_ranks(config::Reader& reader, std::string_vi
 }
 
 void read_task(const config::Node& node, config::Errors& errors, DagBuilder& builder) {
-  static constexpr std::array<std::string_view, 5> kOperations{
-      "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all"};
+  static const auto kOperations = [] {
+    std::array<std::string_view, collective::kOperations> names;
+    for (std::size_t o = 0; o < names.size(); ++o)
+      names[o] = collective::name(collective::operation_at(o));
+    return names;
+  }();
   Row row(node, errors, kColumns);
   if (!row.good()) return;
   Task task;
@@ -136,6 +162,41 @@ void read_task(const config::Node& node, config::Errors& errors, DagBuilder& bui
   for (std::size_t i = 0; cells.good() && i < list.size(); ++i)
     dependencies.push_back(cells.count());
   builder.add(task, dependencies);
+}
+
+void read_collectives(config::Reader& reader, IterationDag& dag) {
+  using collective::Operation;
+  if (const auto node = reader.required_child("all_reduce")) {
+    // A choice with parameters stands here as text.
+    const bool is_object = node->is_string() && node->string().starts_with('{');
+    const auto text =
+        is_object ? std::optional(config::Document::parse_text(node->string(), "all_reduce"))
+                  : std::nullopt;
+    dag.collectives.of(Operation::all_reduce) = collective::read_choice(
+        text ? text->root() : *node, reader.errors(), Operation::all_reduce);
+  }
+  if (const auto node = reader.child("collectives"))
+    dag.collectives =
+        collective::changed(dag.collectives, collective::read_choices(*node, reader.errors()));
+}
+
+/// Equal lists of weights are kept once.
+void read_shares(config::Reader& reader, IterationDag& dag) {
+  const auto rows = reader.child("shares");
+  if (!rows) return;
+  if (!rows->is_array()) return reader.fail("shares", "expected an array of [task, weights...]");
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    const config::Node cells = rows->at(i);
+    Row row(cells, reader.errors(), cells.is_array() ? std::max<std::size_t>(cells.size(), 2) : 2);
+    if (!row.good()) return;
+    const std::uint32_t task = row.count();
+    std::vector<std::uint32_t> weights;
+    for (std::size_t j = 1; j < cells.size(); ++j) weights.push_back(row.count());
+    if (task >= dag.tasks.size()) return reader.fail("shares", fmt::format("no task {}", task));
+    const auto found = std::ranges::find(dag.shares, weights);
+    dag.tasks[task].shares = static_cast<std::uint32_t>(found - dag.shares.begin()) + 1;
+    if (found == dag.shares.end()) dag.shares.push_back(std::move(weights));
+  }
 }
 
 void read_times(config::Reader& reader, Recording& recording) {
@@ -168,9 +229,9 @@ void write_recording(std::ostream& out, const Recording& recording) {
   fmt::print(
       out,
       "\"ranks\": {}, \"streams\": {}, \"model_flops\": {}, \"tokens\": {}, \"all_reduce\": {},\n",
-      dag.ranks, dag.streams, dag.model_flops, dag.tokens, json_string(dag.all_reduce_algorithm));
-  if (dag.all_to_all_algorithm != "direct")
-    fmt::print(out, "\"all_to_all\": {},\n", json_string(dag.all_to_all_algorithm));
+      dag.ranks, dag.streams, dag.model_flops, dag.tokens,
+      json_string(dag.collectives.of(collective::Operation::all_reduce)));
+  write_collectives(out, dag);
   if (!recording.context.empty()) fmt::print(out, "\"context\": {},\n", recording.context);
   write_ranks(out, "actors", dag.actors);
   write_ranks(out, "groups", dag.groups);
@@ -209,8 +270,7 @@ Recording read_recording(const std::filesystem::path& path) {
   builder.dag().streams = count("streams");
   builder.dag().model_flops = reader.required<double>("model_flops");
   builder.dag().tokens = reader.required<double>("tokens");
-  builder.dag().all_reduce_algorithm = reader.required<std::string>("all_reduce");
-  builder.dag().all_to_all_algorithm = reader.optional<std::string>("all_to_all", "direct");
+  read_collectives(reader, builder.dag());
   builder.dag().actors = read_ranks(reader, "actors");
   builder.dag().groups = read_ranks(reader, "groups");
   const auto tasks = reader.required_child("tasks");
@@ -218,6 +278,7 @@ Recording read_recording(const std::filesystem::path& path) {
   for (std::size_t i = 0; tasks && tasks->is_array() && i < tasks->size(); ++i)
     read_task(tasks->at(i), errors, builder);
   recording.dag = std::move(builder.dag());
+  read_shares(reader, recording.dag);
   if (errors.empty()) read_times(reader, recording);
   reader.finish();
   errors.throw_if_any();

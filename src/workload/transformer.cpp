@@ -329,7 +329,7 @@ IterationDag build_iteration(const TrainingSpec& spec, const GpuSpec& gpu) {
   IterationDag dag = build_pipeline(plan);
   dag.model_flops = model_flops(spec);
   dag.tokens = static_cast<double>(spec.global_batch) * spec.model.sequence;
-  dag.all_reduce_algorithm = spec.all_reduce;
+  dag.collectives = spec.collectives;
   return dag;
 }
 

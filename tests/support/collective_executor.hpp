@@ -1,10 +1,11 @@
 // A tiny reference executor of collective schedules, independent of network and training.
 //
 // run_unit_rate: every rank sends and receives at `rate` at once, shared max-min fairly by the
-// transfers under way; a transfer first pays `alpha`, then moves its bytes; transfers of one source
-// and channel follow one another. run_symbolically: every transfer takes a random time; what it
-// carries is read when it starts and written when it arrives, so a missing dependency shows as a
-// wrong sum. Contributions are counted, so an element added twice shows too.
+// transfers under way; reducers have no limit. A transfer moves its bytes, then the next of its
+// source and channel may start, and `alpha` later it has arrived. run_symbolically: every transfer
+// takes a random time to leave and to arrive; what it carries is read when it starts and written
+// when it arrives, so a missing dependency shows as a wrong sum. Contributions are counted, so an
+// element added twice shows too.
 #pragma once
 
 #include <algorithm>
@@ -26,61 +27,73 @@ class ReadyTransfers {
   explicit ReadyTransfers(const collective::Schedule& schedule)
       : schedule_(schedule),
         waiting_(schedule.transfers.size(), 0),
-        followers_(schedule.transfers.size()) {
+        after_leaving_(schedule.transfers.size()),
+        after_arrival_(schedule.transfers.size()) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> last;
     for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
       const collective::Transfer& transfer = schedule.transfers[i];
       for (std::uint32_t d = 0; d < transfer.dependency_count; ++d) {
         const std::uint32_t before = schedule.dependencies[transfer.first_dependency + d];
         RAILYARD_CHECK(before < i, "transfer {} depends on the later {}", i, before);
-        wait_for(i, before);
+        ++waiting_[i];
+        after_arrival_[before].push_back(i);
       }
       const auto key = std::pair(transfer.source, transfer.channel);
-      if (const auto found = last.find(key); found != last.end()) wait_for(i, found->second);
+      if (const auto found = last.find(key); found != last.end()) {
+        ++waiting_[i];
+        after_leaving_[found->second].push_back(i);
+      }
       last[key] = i;
       if (waiting_[i] == 0) ready_.push_back(i);
     }
   }
   [[nodiscard]] std::vector<std::uint32_t> take() { return std::exchange(ready_, {}); }
+  void left(std::uint32_t transfer) { release(after_leaving_[transfer]); }
   void arrived(std::uint32_t transfer) {
     ++done_;
-    for (const std::uint32_t follower : followers_[transfer]) {
-      if (--waiting_[follower] == 0) ready_.push_back(follower);
-    }
+    release(after_arrival_[transfer]);
   }
   [[nodiscard]] bool all_done() const { return done_ == schedule_.transfers.size(); }
 
  private:
-  void wait_for(std::uint32_t transfer, std::uint32_t before) {
-    ++waiting_[transfer];
-    followers_[before].push_back(transfer);
+  void release(const std::vector<std::uint32_t>& followers) {
+    for (const std::uint32_t follower : followers) {
+      if (--waiting_[follower] == 0) ready_.push_back(follower);
+    }
   }
   const collective::Schedule& schedule_;
   std::vector<std::uint32_t> waiting_;
-  std::vector<std::vector<std::uint32_t>> followers_;
+  std::vector<std::vector<std::uint32_t>> after_leaving_;
+  std::vector<std::vector<std::uint32_t>> after_arrival_;
   std::vector<std::uint32_t> ready_;
   std::size_t done_ = 0;
 };
 
 struct Moving {
   std::uint32_t transfer = 0;
-  double alpha_left = 0;
   double bytes_left = 0;
+  double alpha_left = 0;  ///< counts when the bytes have left
   double rate = 0;
+  [[nodiscard]] bool leaving() const { return bytes_left > 0; }
 };
 
 /// Max-min fair rates by progressive filling over the send and receive sides of every rank.
 inline void share(std::vector<Moving>& moving, const collective::Schedule& schedule,
                   std::uint32_t ranks, double rate) {
+  // Sending sides, receiving sides, and one side for all reducers, which never binds.
   std::vector<double> left(std::size_t{2} * ranks, rate);
+  left.push_back(std::numeric_limits<double>::infinity());
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < moving.size(); ++i) {
     moving[i].rate = 0;
-    if (moving[i].alpha_left <= 0) open.push_back(i);
+    if (moving[i].leaving()) open.push_back(i);
   }
   const auto sides = [&](std::size_t i) {
     const auto& transfer = schedule.transfers[moving[i].transfer];
-    return std::pair<std::size_t, std::size_t>(transfer.source, ranks + transfer.destination);
+    const std::size_t reducers = std::size_t{2} * ranks;
+    return std::pair<std::size_t, std::size_t>(
+        transfer.source < ranks ? transfer.source : reducers,
+        transfer.destination < ranks ? ranks + transfer.destination : reducers);
   };
   while (!open.empty()) {
     std::vector<double> count(left.size(), 0);
@@ -117,24 +130,25 @@ inline double run_unit_rate(const collective::Schedule& schedule, std::uint32_t 
   double now = 0;
   while (true) {
     for (const std::uint32_t i : ready.take()) {
-      moving.push_back({i, alpha, static_cast<double>(schedule.transfers[i].size.count()), 0});
+      moving.push_back({i, static_cast<double>(schedule.transfers[i].size.count()), alpha, 0});
     }
     if (moving.empty()) break;
     share(moving, schedule, ranks, rate);
     double step = std::numeric_limits<double>::infinity();
     for (const Moving& m : moving)
-      step = std::min(step, m.alpha_left > 0 ? m.alpha_left : m.bytes_left / m.rate);
+      step = std::min(step, m.leaving() ? m.bytes_left / m.rate : m.alpha_left);
     now += step;
     std::vector<Moving> rest;
     for (Moving m : moving) {
-      if (m.alpha_left > 0) {
+      const bool was_leaving = m.leaving();
+      if (was_leaving) {
+        m.bytes_left -= m.rate * step;
+        if (m.bytes_left < 1e-6) m.bytes_left = 0;
+        if (!m.leaving()) ready.left(m.transfer);
+      } else {
         m.alpha_left -= step;
-        if (m.alpha_left < alpha * 1e-9) m.alpha_left = 0;
-        rest.push_back(m);
-        continue;
       }
-      m.bytes_left -= m.rate * step;
-      if (m.bytes_left < 1e-6) {
+      if (!m.leaving() && m.alpha_left <= alpha * 1e-9) {
         ready.arrived(m.transfer);
       } else {
         rest.push_back(m);
@@ -146,8 +160,8 @@ inline double run_unit_rate(const collective::Schedule& schedule, std::uint32_t 
   return now;
 }
 
-/// contributions[rank][element][from]: how often rank's copy of the element contains the value of
-/// `from`.
+/// contributions[place][element][from]: how often the place's (rank's or reducer's) copy of the
+/// element contains the value of `from`.
 using Contributions = std::vector<std::vector<std::vector<std::uint32_t>>>;
 
 /// Element boundaries: every place where some transfer or chunk of the group begins or ends.
@@ -176,30 +190,34 @@ struct SymbolicRun {
 inline SymbolicRun run_symbolically(const collective::Schedule& schedule,
                                     const std::vector<std::int64_t>& edges,
                                     Contributions contributions, std::uint64_t seed) {
-  const std::size_t ranks = contributions.size();
+  const std::size_t places = contributions.size();
   const std::size_t elements = edges.size() - 1;
   SymbolicRun run{std::move(contributions), {}};
-  run.deliveries.assign(ranks, std::vector(ranks, std::vector<std::uint32_t>(elements, 0)));
+  run.deliveries.assign(places, std::vector(places, std::vector<std::uint32_t>(elements, 0)));
   ReadyTransfers ready(schedule);
   struct Flight {
-    std::uint64_t arrival;
+    std::uint64_t next;  ///< leaves, then arrives
     std::uint32_t transfer;
+    bool left;
     std::size_t first;
     std::vector<std::vector<std::uint32_t>> cargo;
   };
   std::vector<Flight> flights;
   std::uint64_t now = 0;
   std::uint64_t state = seed * 2654435761U + 88172645463325252U;
+  const auto random_time = [&state] {
+    state ^= state << 13U;
+    state ^= state >> 7U;
+    state ^= state << 17U;
+    return 1 + state % 97;
+  };
   while (true) {
     for (const std::uint32_t i : ready.take()) {
-      state ^= state << 13U;
-      state ^= state >> 7U;
-      state ^= state << 17U;
       const auto& transfer = schedule.transfers[i];
       const auto begin = std::ranges::lower_bound(edges, transfer.offset.count()) - edges.begin();
       const auto end = std::ranges::lower_bound(edges, (transfer.offset + transfer.size).count()) -
                        edges.begin();
-      Flight flight{now + 1 + state % 97, i, static_cast<std::size_t>(begin), {}};
+      Flight flight{now + random_time(), i, false, static_cast<std::size_t>(begin), {}};
       for (auto e = begin; e < end; ++e) {
         flight.cargo.push_back(run.contributions[transfer.source][static_cast<std::size_t>(e)]);
       }
@@ -207,16 +225,22 @@ inline SymbolicRun run_symbolically(const collective::Schedule& schedule,
     }
     if (flights.empty()) break;
     const auto next = std::ranges::min_element(flights, [](const Flight& a, const Flight& b) {
-      return std::pair(a.arrival, a.transfer) < std::pair(b.arrival, b.transfer);
+      return std::pair(a.next, a.transfer) < std::pair(b.next, b.transfer);
     });
+    now = next->next;
+    if (!next->left) {
+      next->left = true;
+      next->next += random_time();
+      ready.left(next->transfer);
+      continue;
+    }
     const Flight flight = std::move(*next);
     flights.erase(next);
-    now = flight.arrival;
     const auto& transfer = schedule.transfers[flight.transfer];
     for (std::size_t e = 0; e < flight.cargo.size(); ++e) {
       auto& held = run.contributions[transfer.destination][flight.first + e];
       ++run.deliveries[transfer.source][transfer.destination][flight.first + e];
-      for (std::size_t from = 0; from < ranks; ++from) {
+      for (std::size_t from = 0; from < held.size(); ++from) {
         held[from] = flight.cargo[e][from] + (transfer.reduce ? held[from] : 0);
       }
     }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "railyard/collective/choices.hpp"
 #include "railyard/collective/collective.hpp"
 #include "railyard/core/ids.hpp"
 #include "railyard/core/time.hpp"
@@ -45,6 +46,7 @@ struct Task {
   std::uint32_t peer = 0;    ///< send: the receiving actor
   std::uint32_t group = 0;   ///< collective
   std::uint32_t repeat = 1;  ///< collective: so many in a row, as one task
+  std::uint32_t shares = 0;  ///< all_to_all: 1 + index into IterationDag::shares; 0: equal shares
   Bytes size;
   Duration duration{};
   std::uint32_t first_dependency = 0;
@@ -59,16 +61,11 @@ struct IterationDag {
   std::vector<std::vector<Rank>> groups;  ///< ranks of each communication group, in ring order
   std::vector<Task> tasks;
   std::vector<std::uint32_t> dependencies;
-  double model_flops = 0;  ///< of one iteration over all ranks, without recompute
-  double tokens = 0;       ///< of one iteration (0 where it has no meaning)
-  // Names in the collective catalog, for Cause::data.
-  std::string all_reduce_algorithm = "ring";    ///< of every operation but all_to_all
-  std::string all_to_all_algorithm = "direct";  ///< a ring cannot do it
-
-  [[nodiscard]] const std::string& algorithm_of(collective::Operation operation) const {
-    return operation == collective::Operation::all_to_all ? all_to_all_algorithm
-                                                          : all_reduce_algorithm;
-  }
+  double model_flops = 0;           ///< of one iteration over all ranks, without recompute
+  double tokens = 0;                ///< of one iteration (0 where it has no meaning)
+  collective::Choices collectives;  ///< which algorithm runs each operation, of all causes
+  /// Weights of the destinations of all-to-all-v, one a rank of the group (Request::shares).
+  std::vector<std::vector<std::uint32_t>> shares;
 
   /// Checked: indices in range, dependencies acyclic together with stream order, sizes positive.
   void validate() const;

@@ -13,7 +13,7 @@ namespace railyard::workload {
 struct MicroBenchmark {
   bool point_to_point = false;
   collective::Operation operation = collective::Operation::all_reduce;
-  std::string algorithm = "ring";
+  std::string algorithm = "ring";  ///< a choice, as in collective::Choices
   Bytes size;  ///< collective: nccl-tests convention; p2p: bytes each pair sends
   std::uint32_t repeats = 1;
   bool world = false;  ///< collective: one group of all ranks in place of one per local GPU index

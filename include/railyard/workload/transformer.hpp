@@ -190,7 +190,7 @@ struct TrainingSpec {
   std::vector<std::uint32_t> layers_per_stage;  ///< of the chunks in order; empty: equal
   ExpertLoad expert_load;
   SoftwareStack stack;
-  std::string all_reduce = "ring";
+  collective::Choices collectives;
   [[nodiscard]] std::uint32_t micro_batches() const {
     return global_batch / (micro_batch * parallelism.data);
   }

@@ -53,8 +53,16 @@ std::int64_t comm_type(Operation operation) {
       return 6;
     case Operation::reduce_scatter:
       return 7;
+    case Operation::reduce:
+      return 1;
+    case Operation::barrier:
+      return 9;
+    case Operation::send_recv:
+      break;
   }
-  return 0;
+  throw config::ConfigError(
+      "Chakra has no collective \"send_recv\": it knows sends and receives only; use tasks that "
+      "send");
 }
 
 class RankWriter {

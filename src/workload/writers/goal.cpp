@@ -5,6 +5,7 @@
 // that rank alone, where a recording waits for all ranks: a step of a ring needs no more.
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -12,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-#include "railyard/collective/collective.hpp"
+#include "railyard/collective/choices.hpp"
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
 #include "workload/writers/rank_tasks.hpp"
@@ -56,21 +57,30 @@ class GoalWriter {
  private:
   const Steps& steps_of(const Task& task) {
     const auto& group = dag_.groups[task.group];
-    const std::string& name = task.cause == Cause::data ? dag_.algorithm_of(task.operation) : kRing;
-    const std::tuple key{name, static_cast<int>(task.operation), task.size.count(), group.size()};
+    const std::string& text = dag_.collectives.of(task.operation);
+    const std::tuple key{text, static_cast<int>(task.operation), task.size.count(), group.size(),
+                         task.shares};
     auto& slot = steps_[key];
     if (slot) return *slot;
-    const auto table = collective::algorithm_catalog();
-    const auto choice = config::default_choice(name, config::descriptions(table));
-    const auto algorithm = config::entry_of(table, name).create(choice.parameters);
+    const config::Choice choice = collective::decode_choice_text(text);
     const auto shape = collective::GroupShape::flat(static_cast<std::uint32_t>(group.size()));
-    const collective::Request request{task.operation, task.size};
-    if (const std::string refusal = algorithm->refusal(request, shape); !refusal.empty()) {
+    collective::Request request{task.operation, task.size, {}};
+    if (task.shares != 0) request.shares = dag_.shares[task.shares - 1];
+    const auto refuse = [&](const std::string& reason) {
       throw config::ConfigError(fmt::format("collective algorithm \"{}\" cannot expand {}: {}",
-                                            name, collective::name(task.operation), refusal));
-    }
+                                            choice.name, collective::name(task.operation), reason));
+    };
+    if (choice.name == "auto") refuse("it depends on the fabric; name an algorithm");
+    const auto algorithm =
+        config::entry_of(collective::algorithm_catalog(), choice.name).create(choice.parameters);
+    if (const std::string refusal = algorithm->refusal(request, shape); !refusal.empty())
+      refuse(refusal);
     slot = std::make_unique<Steps>();
     slot->schedule = algorithm->schedule(request, shape);
+    for (const auto& transfer : slot->schedule.transfers) {
+      if (std::max(transfer.source, transfer.destination) >= shape.ranks())
+        refuse("it reduces in switches, but the messages of GOAL end at ranks; use ring");
+    }
     slot->of_member.resize(group.size());
     for (std::uint32_t i = 0; i < slot->schedule.transfers.size(); ++i) {
       const auto& transfer = slot->schedule.transfers[i];
@@ -149,7 +159,6 @@ class GoalWriter {
     return label_;
   }
 
-  inline static const std::string kRing = "ring";
   const IterationDag& dag_;
   const RankTasks& tasks_;
   std::ostream& out_;
@@ -157,7 +166,9 @@ class GoalWriter {
   std::uint64_t label_ = 0;
   std::vector<std::uint64_t> first_tag_;
   std::map<std::uint32_t, std::uint64_t> end_of_;
-  std::map<std::tuple<std::string, int, std::int64_t, std::size_t>, std::unique_ptr<Steps>> steps_;
+  /// choice, operation, size, members, shares
+  using Key = std::tuple<std::string, int, std::int64_t, std::size_t, std::uint32_t>;
+  std::map<Key, std::unique_ptr<Steps>> steps_;
 };
 
 }  // namespace

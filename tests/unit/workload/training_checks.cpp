@@ -112,9 +112,6 @@ TEST_CASE("each contradiction of a training job is one sentence") {
   spec.gradient_bucket = Bytes(0);
   CHECK(problem_of(spec) == "gradient_bucket must be positive");
   spec = job();
-  spec.all_reduce = "rings";
-  CHECK(problem_of(spec) == "no collective algorithm is named rings");
-  spec = job();
   spec.micro_batch = 0;
   CHECK(problem_of(spec) ==
         "tensor, pipeline and data ranks, global_batch and micro_batch must be at least 1");

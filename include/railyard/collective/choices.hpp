@@ -1,0 +1,50 @@
+// Which algorithm runs each operation of a job: what a user chose, as text.
+//
+// A choice is the name of an algorithm, "ring", or an object with parameters as JSON text,
+// {"name":"ring","channels":8}. Beside the algorithms of the catalog there is "auto": the algorithm
+// and protocol that NCCL would take (nccl.hpp).
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "railyard/collective/collective.hpp"
+#include "railyard/config/reader.hpp"
+
+namespace railyard::collective {
+
+struct Choices {
+  /// By operation. Rings, direct exchange, and the only algorithm of a barrier.
+  std::array<std::string, kOperations> text{"ring",   "ring", "ring",   "ring",
+                                            "direct", "ring", "direct", "dissemination"};
+  [[nodiscard]] const std::string& of(Operation operation) const {
+    return text[static_cast<std::size_t>(operation)];
+  }
+  [[nodiscard]] std::string& of(Operation operation) {
+    return text[static_cast<std::size_t>(operation)];
+  }
+  friend bool operator==(const Choices&, const Choices&) = default;
+};
+
+/// The algorithms and "auto", for readers, lists and schemas.
+[[nodiscard]] std::vector<const config::EntryDescription*> choice_descriptions();
+
+/// A choice from its text. Checked: it is one that was accepted before.
+[[nodiscard]] config::Choice decode_choice_text(const std::string& text);
+
+/// Reads one choice and returns its text; records an error where it is unknown or can never do the
+/// operation, and then returns the default's.
+[[nodiscard]] std::string read_choice(const config::Node& node, config::Errors& errors,
+                                      Operation operation);
+
+/// What `read_choices` found: text for the operations that the object names, else empty.
+using PartialChoices = std::array<std::string, kOperations>;
+
+/// Reads {"all_reduce": …, "all_gather": …, …}; other keys are errors.
+[[nodiscard]] PartialChoices read_choices(const config::Node& node, config::Errors& errors);
+
+/// `choices` with what `partial` names replaced.
+[[nodiscard]] Choices changed(Choices choices, const PartialChoices& partial);
+
+}  // namespace railyard::collective
