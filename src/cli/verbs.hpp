@@ -39,6 +39,7 @@ int flows(const Arguments& arguments);
 int collective(const Arguments& arguments);
 int trace(const Arguments& arguments);
 int digest(const Arguments& arguments);
+int validate(const Arguments& arguments);
 int schema(const Arguments& arguments);
 
 }  // namespace railyard::cli

@@ -53,17 +53,16 @@ workload::Schedule read_schedule(Reader& job, const workload::Parallelism& paral
 /// A name, or {"launch": "40us"}.
 workload::SoftwareStack read_stack(const config::Node& node, config::Errors& errors) {
   if (node.is_string()) {
-    if (node.string() == "graphs") return {};
-    // Megatron-LM and vTrain of 2021–23 on PyTorch, kernels launched one by one (calibration study,
-    // §4: 42 to 44 µs).
-    if (node.string() == "eager") return {"eager", std::chrono::microseconds(43)};
+    if (const workload::SoftwareStack* stack = workload::find_stack(node.string())) return *stack;
     errors.add(node, fmt::format("unknown software stack \"{}\"; there are graphs, eager, and "
                                  "objects with \"launch\"",
                                  node.string()));
     return {};
   }
   Reader reader(node, errors);
-  workload::SoftwareStack stack{"own", reader.required<Duration>("launch")};
+  workload::SoftwareStack stack{"own", reader.required<Duration>("launch"),
+                                reader.optional<double>("gemm", 1, Range<double>{0.1, 10}),
+                                reader.optional<Duration>("skew", Duration{})};
   reader.finish();
   return stack;
 }
@@ -132,6 +131,7 @@ workload::TrainingSpec read_training(Reader& job, const config::Node& model) {
   spec.scatter_sends = job.optional<bool>("scatter_sends", true);
   spec.sequence_parallel = job.optional<bool>("sequence_parallel", false);
   spec.tensor_overlap = job.optional<bool>("tensor_overlap", false);
+  spec.overlap_sends = job.optional<bool>("overlap_sends", true);
   spec.zero =
       static_cast<std::uint32_t>(job.optional<std::int64_t>("zero", 0, Range<std::int64_t>{0, 3}));
   spec.overlap_gradients = job.optional<bool>("overlap_gradients", true);

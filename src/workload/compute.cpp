@@ -223,7 +223,7 @@ double Roofline::gemm(const Product& product) const {
     const double flops =
         static_cast<double>(waves * gpu_.multiprocessors * tile.rows * tile.columns) * 2 *
         static_cast<double>(k);
-    const double seconds = flops / (rate.flops_per_s * tile.efficiency);
+    const double seconds = flops / (rate.flops_per_s * gemm_ * tile.efficiency);
     if (best == 0 || seconds < best) best = seconds;
   }
   const double read = static_cast<double>(m) * static_cast<double>(k) +
@@ -241,8 +241,8 @@ double Roofline::memory(double bytes, std::uint32_t count) const {
 }
 
 PassTimes layer_times(const TrainingSpec& spec, const GpuSpec& gpu, std::uint32_t layer) {
-  const Roofline roofline(gpu, spec.precision);
-  const Roofline plain(gpu);
+  const Roofline roofline(gpu, spec.precision, spec.stack.gemm);
+  const Roofline plain(gpu, Precision::bf16, spec.stack.gemm);
   const Shape shape = shape_of(spec);
   Seconds sum;
   add_projections(spec, roofline, shape, sum);
@@ -284,11 +284,16 @@ PassTimes embedding_times(const TrainingSpec& spec, const GpuSpec& gpu) {
 
 PassTimes head_times(const TrainingSpec& spec, const GpuSpec& gpu) {
   const bool wide = spec.precision == Precision::tf32 || spec.precision == Precision::fp32;
-  const Roofline roofline(gpu, wide ? spec.precision : Precision::bf16);
+  const Roofline roofline(gpu, wide ? spec.precision : Precision::bf16, spec.stack.gemm);
   const std::int64_t tokens = spec.tokens();
   const std::int64_t vocabulary = divided_up(spec.model.vocabulary, spec.parallelism.tensor);
   Seconds sum;
   add_gemm(roofline, {tokens, vocabulary, spec.model.hidden}, sum);
+  if (spec.logits_rate > FlopRate() && spec.parallelism.tensor == 1) {
+    const double seconds = 2.0 * static_cast<double>(tokens) * static_cast<double>(vocabulary) *
+                           spec.model.hidden / spec.logits_rate.per_s();
+    sum = {seconds, 2 * seconds, seconds, 0, 0};
+  }
   const double logits = static_cast<double>(tokens) * static_cast<double>(vocabulary);
   sum.forward += roofline.memory(kLossBytesForward * logits, 4);
   sum.backward += roofline.memory(kLossBytesBackward * logits, 1);

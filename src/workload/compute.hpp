@@ -27,8 +27,9 @@ struct Product {
 /// The roofline of one GPU.
 class Roofline {
  public:
-  explicit Roofline(const GpuSpec& gpu, Precision precision = Precision::bf16)
-      : gpu_(gpu), precision_(precision) {}
+  /// `gemm`: rate of matrix products over what the GPU's efficiency says (SoftwareStack).
+  explicit Roofline(const GpuSpec& gpu, Precision precision = Precision::bf16, double gemm = 1)
+      : gpu_(gpu), precision_(precision), gemm_(gemm) {}
 
   /// Seconds of products in elements of the precision (fp8 reads one byte and writes two). Tiles
   /// fill the multiprocessors in waves and the last wave takes as long as a full one; of the tile
@@ -46,6 +47,7 @@ class Roofline {
  private:
   const GpuSpec& gpu_;
   Precision precision_;
+  double gemm_;
 };
 
 /// Rate and bytes of an element of a precision.

@@ -68,7 +68,7 @@ GpuSpec gpu(std::string name, const Peaks& peaks, const Memory& memory,
 }
 
 constexpr Efficiencies kA100{.gemm = 0.77, .fp8 = 1, .memory = 0.66, .attention = 0.575};
-constexpr Efficiencies kH100{.gemm = 0.62, .fp8 = 0.45, .memory = 0.80, .attention = 0.33};
+constexpr Efficiencies kH100{.gemm = 0.60, .fp8 = 0.46, .memory = 0.80, .attention = 0.60};
 constexpr Efficiencies kB200{.gemm = 0.60, .fp8 = 0.48, .memory = 0.80, .attention = 0.33};
 constexpr Efficiencies kGb200{.gemm = 0.56, .fp8 = 0.46, .memory = 0.80, .attention = 0.33};
 constexpr Efficiencies kMi300{.gemm = 0.40, .fp8 = 0.31, .memory = 0.66, .attention = 0.25};
@@ -76,13 +76,15 @@ constexpr Efficiencies kMi300{.gemm = 0.40, .fp8 = 0.31, .memory = 0.66, .attent
 }  // namespace
 
 std::span<const GpuSpec> gpu_catalog() {
-  static const std::array<GpuSpec, 12> kTable{
+  static const std::array<GpuSpec, 13> kTable{
       gpu("A100-40", {312, 0, 156, 19.5}, {40, 1555}, kA100, 108,
           "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
       gpu("A100-80", {312, 0, 156, 19.5}, {80, 2039}, kA100, 108,
           "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
       gpu("B200", {2250, 4500, 1100, 75}, {180, 8000}, kB200, 148,
           "NVIDIA B200 data sheet; efficiencies from MAMF, kept as on the H100"),
+      gpu("B300", {2250, 4500, 1100, 75}, {288, 8000}, kB200, 148,
+          "NVIDIA B300 data sheet; efficiencies as on the B200"),
       gpu("GB200", {2500, 5000, 1250, 80}, {185, 8000}, kGb200, 148,
           "NVIDIA GB200 NVL72 data sheet, a 72nd of 180 dense PFLOPS and 576 TB/s; efficiencies "
           "from MAMF, kept as on the H100"),
@@ -91,7 +93,7 @@ std::span<const GpuSpec> gpu_catalog() {
       gpu("H100", {989, 1979, 494, 67}, {80, 3350}, kH100, 132,
           "NVIDIA H100 SXM data sheet; Azure ND H100 v5 benchmarks"),
       gpu("H200", {989, 1979, 494, 67}, {141, 4800},
-          {.gemm = 0.62, .fp8 = 0.45, .memory = 0.77, .attention = 0.33}, 132,
+          {.gemm = 0.60, .fp8 = 0.46, .memory = 0.77, .attention = 0.60}, 132,
           "NVIDIA H200 data sheet; Azure ND H200 v5 benchmarks"),
       gpu("H800", {989, 1979, 494, 67}, {80, 3350}, kH100, 132,
           "an H100 with less NVLink; efficiencies of the H100"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "railyard/core/check.hpp"
 #include "workload/pipeline_layout.hpp"
@@ -16,6 +17,8 @@ using Tasks = std::vector<std::uint32_t>;
 
 void append(Work& into, const Work& more) {
   into.compute += more.compute;
+  into.stall += more.stall;
+  into.after_launch = into.after_launch || more.after_launch;
   const auto merge = [](std::vector<Exchange>& to, const std::vector<Exchange>& from) {
     for (const Exchange& exchange : from) {
       const auto same = std::ranges::find_if(to, [&](const Exchange& other) {
@@ -49,8 +52,8 @@ Segment paired(const Segment& a, const Segment& b) {
   Work work;
   for (const Segment* segment : {&a, &b}) {
     for (const Work& part : segment->works) {
-      Work hidden{part.compute, part.beside, {}};
-      append(hidden, {Duration(0), part.behind, {}});
+      Work hidden{part.compute, part.beside, {}, false, part.stall};
+      append(hidden, {Duration(0), part.behind, {}, false, Duration(0)});
       append(work, hidden);
     }
     work.compute += segment->weight;
@@ -80,6 +83,7 @@ class PipelineBuilder {
     const std::size_t actors = builder_.dag().actors.size();
     computed_.assign(plan_.chunks.size(), std::vector<std::vector<Tasks>>(p_));
     recent_.assign(actors, {});
+    read_.assign(actors, kNone);
     gathered_.resize(plan_.chunks.size());
     if (plan_.zero > 0 && plan_.zero < 3 && plan_.overlap_parameters) gather_all(true);
     for (std::uint32_t block = 0; block < layout_.blocks(); ++block) add_block(block);
@@ -102,6 +106,15 @@ class PipelineBuilder {
     task.actor = actor;
     task.duration = duration;
     return builder_.add(task, dependencies);
+  }
+
+  std::uint32_t add_stall(std::uint32_t actor, Duration duration) {
+    Task task;
+    task.kind = TaskKind::host;
+    task.stream = layout_.compute_stream(actor);
+    task.actor = actor;
+    task.duration = duration;
+    return builder_.add(task, {});
   }
 
   std::uint32_t add_barrier(std::uint32_t actor, const Tasks& dependencies) {
@@ -131,7 +144,8 @@ class PipelineBuilder {
     Task task;
     task.kind = TaskKind::send;
     task.cause = Cause::pipeline;
-    task.stream = layout_.send_stream(actor, forward);
+    task.stream =
+        plan_.overlap_sends ? layout_.send_stream(actor, forward) : layout_.compute_stream(actor);
     task.actor = actor;
     task.peer = peer;
     task.size = plan_.scatter_sends ? plan_.activation.divided_up(t_) : plan_.activation;
@@ -172,12 +186,14 @@ class PipelineBuilder {
       exchange_beside(actor, exchange, {last}, behind);
       last = add_barrier(actor, behind);
     }
+    if (work.stall > Duration(0)) last = add_stall(actor, work.stall);
     return {compute, last};
   }
 
   /// Adds a segment; returns {its last computation, its last task}.
   std::pair<std::uint32_t, std::uint32_t> add_segment(std::uint32_t actor, const Segment& segment,
-                                                      bool with_weight, Tasks& dependencies) {
+                                                      bool with_weight, const Tasks& received,
+                                                      Tasks& dependencies) {
     std::uint32_t host = kNone;
     if (segment.launch > Duration(0)) {
       Task task;
@@ -186,22 +202,30 @@ class PipelineBuilder {
       task.actor = actor;
       task.duration = segment.launch;
       // The host waits for what is received; inside a stage it runs ahead of the GPU.
-      host = builder_.add(task, dependencies);
+      Tasks before = received;
+      if (const std::uint32_t read = std::exchange(read_[actor], kNone); read != kNone)
+        before.push_back(read);
+      host = builder_.add(task, before);
     }
     std::pair<std::uint32_t, std::uint32_t> ends{kNone, kNone};
     for (std::size_t w = 0; w < segment.works.size(); ++w) {
       Work work = segment.works[w];
+      if (work.after_launch && host != kNone) dependencies.push_back(host);
       if (with_weight && w + 1 == segment.works.size()) work.compute += segment.weight;
       ends = add_work(actor, work, dependencies);
     }
-    if (host != kNone) ends.second = add_barrier(actor, {host});
+    if (host != kNone) {
+      ends.second = add_barrier(actor, {host});
+      if (!segment.works.empty() && segment.works.back().after_launch) read_[actor] = ends.second;
+    }
     return ends;
   }
 
   /// What was received may have to be gathered over the tensor ranks: then the order of the compute
   /// stream says it all.
-  void receive(std::uint32_t actor, std::uint32_t send, Tasks& dependencies) {
+  void receive(std::uint32_t actor, std::uint32_t send, Tasks& received, Tasks& dependencies) {
     if (send == kNone) return;
+    received.push_back(send);
     if (t_ == 1 || !plan_.scatter_sends || !plan_.gather_received) {
       dependencies.push_back(send);
       return;
@@ -259,7 +283,7 @@ class PipelineBuilder {
   /// The segments of a pass one by one, where parameters are gathered or gradients leave between
   /// them.
   std::uint32_t add_segments(std::uint32_t block, std::uint32_t stage, const Pass& pass,
-                             Tasks& dependencies) {
+                             Tasks received, Tasks& dependencies) {
     const std::uint32_t actor = layout_.actor(block, stage);
     const ChunkPlan& chunk = plan_.chunks[pass.chunk];
     const bool forward = pass.kind == Pass::forward;
@@ -270,13 +294,18 @@ class PipelineBuilder {
     std::uint32_t last = kNone;
     for (std::size_t s = 0; s < segments.size(); ++s) {
       if (plan_.zero == 3) gather_segment(actor, stage, segments[s], dependencies);
+      if (forward && s < gathered_[pass.chunk].size()) {
+        const Tasks& gathers = gathered_[pass.chunk][s];
+        dependencies.insert(dependencies.end(), gathers.begin(), gathers.end());
+      }
       std::uint32_t compute = kNone;
       if (pass.kind == Pass::backward_weight) {
         compute = last = add_compute(actor, segments[s].weight, dependencies);
         dependencies.clear();
       } else {
         const bool whole = pass.kind == Pass::backward;
-        std::tie(compute, last) = add_segment(actor, segments[s], whole, dependencies);
+        std::tie(compute, last) = add_segment(actor, segments[s], whole, received, dependencies);
+        received.clear();
       }
       if (gradients) computed[s].push_back(compute);
       if (plan_.zero == 3) {
@@ -290,24 +319,24 @@ class PipelineBuilder {
   void add_pass(std::uint32_t block, std::uint32_t stage, const Pass& pass) {
     const std::uint32_t actor = layout_.actor(block, stage);
     Tasks dependencies;
-    if (pass.kind != Pass::backward_weight) receive(actor, received_by(pass), dependencies);
+    Tasks received;
+    if (pass.kind != Pass::backward_weight)
+      receive(actor, received_by(pass), received, dependencies);
     const bool forward = pass.kind == Pass::forward;
-    if (forward) {  // the first pass through a chunk waits for its parameters
-      const Tasks& gathered = gathered_[pass.chunk];
-      if (pass.micro_batch == first_micro_batch(stage, pass.chunk))
-        dependencies.insert(dependencies.end(), gathered.begin(), gathered.end());
-    }
+    // The first pass through a chunk waits for its parameters, piece by piece.
+    const bool awaits = forward && !gathered_[pass.chunk].empty() &&
+                        pass.micro_batch == first_micro_batch(stage, pass.chunk);
     const bool gradients = !forward && last_gradients(stage, pass);
     std::uint32_t last = kNone;
-    if (plan_.zero == 3 || (gradients && cut_gradients())) {
-      last = add_segments(block, stage, pass, dependencies);
+    if (plan_.zero == 3 || awaits || (gradients && cut_gradients())) {
+      last = add_segments(block, stage, pass, received, dependencies);
     } else {
       std::uint32_t compute = kNone;
       if (pass.kind == Pass::backward_weight) {
         compute = last = add_compute(actor, backward_[pass.chunk].weight, dependencies);
       } else {
         std::tie(compute, last) = add_segment(actor, (forward ? forward_ : backward_)[pass.chunk],
-                                              pass.kind == Pass::backward, dependencies);
+                                              pass.kind == Pass::backward, received, dependencies);
       }
       if (gradients) computed_[pass.chunk][stage].resize(1);
       if (gradients) computed_[pass.chunk][stage].front().push_back(compute);
@@ -319,10 +348,12 @@ class PipelineBuilder {
                 const Pass& backward) {
     const std::uint32_t actor = layout_.actor(block, stage);
     Tasks dependencies;
-    receive(actor, received_by(forward), dependencies);
-    receive(actor, received_by(backward), dependencies);
-    const auto [compute, last] = add_segment(
-        actor, paired(forward_[forward.chunk], backward_[backward.chunk]), false, dependencies);
+    Tasks received;
+    receive(actor, received_by(forward), received, dependencies);
+    receive(actor, received_by(backward), received, dependencies);
+    const auto [compute, last] =
+        add_segment(actor, paired(forward_[forward.chunk], backward_[backward.chunk]), false,
+                    received, dependencies);
     if (last_gradients(stage, backward)) {
       computed_[backward.chunk][stage].resize(1);
       computed_[backward.chunk][stage].front().push_back(compute);
@@ -522,10 +553,9 @@ class PipelineBuilder {
       std::ranges::reverse(chunks);
       for (const std::uint32_t chunk : chunks) {
         for (const Segment& segment : plan_.chunks[chunk].forward) {
-          const Tasks tasks =
-              over_replicas(home, collective::Operation::all_gather, segment.parameters,
-                            segment.expert_parameters, at_start, updated);
-          gathered_[chunk].insert(gathered_[chunk].end(), tasks.begin(), tasks.end());
+          Tasks tasks = over_replicas(home, collective::Operation::all_gather, segment.parameters,
+                                      segment.expert_parameters, at_start, updated);
+          gathered_[chunk].push_back(std::move(tasks));
         }
       }
     }
@@ -552,9 +582,10 @@ class PipelineBuilder {
   std::vector<Reduced> reduced_;                           ///< by home
   std::vector<Tasks> tied_;                                ///< by block
   std::vector<Tasks> optimizers_;                          ///< by stage
-  std::vector<Tasks> gathered_;                            ///< by chunk: parameters that arrive
-  std::vector<Tasks> recent_;           ///< by actor: last tasks of its segments (ZeRO 3)
-  std::vector<Tasks> last_reductions_;  ///< by actor (ZeRO 3)
+  std::vector<std::vector<Tasks>> gathered_;  ///< by chunk and segment: parameters that arrive
+  std::vector<Tasks> recent_;                 ///< by actor: last tasks of its segments (ZeRO 3)
+  Tasks read_;                                ///< by actor: what the host waits for next
+  std::vector<Tasks> last_reductions_;        ///< by actor (ZeRO 3)
 };
 
 }  // namespace

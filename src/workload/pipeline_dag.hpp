@@ -27,6 +27,9 @@ struct Work {
   Duration compute{};
   std::vector<Exchange> beside{};
   std::vector<Exchange> behind{};
+  bool after_launch = false;  ///< starts when the host has launched all of the segment, and the
+                              ///< host goes on when it is done
+  Duration stall{};           ///< ranks wait for one another so long in the exchanges behind
 };
 
 /// A piece of a pass, in order of execution. Only the first and last passes of an iteration are
@@ -58,6 +61,7 @@ struct PipelinePlan {
   bool gather_received = true;  ///< scattered sends are gathered (not with sequence parallelism)
   Bytes tied_gradients{};       ///< of one rank, shared by the first and the last chunk; zero: none
   std::uint32_t zero = 0;
+  bool overlap_sends = true;  ///< sends run beside the compute stream
   bool overlap_gradients = true;
   bool overlap_parameters = false;
 };

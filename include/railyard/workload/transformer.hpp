@@ -145,14 +145,21 @@ enum class Precision : std::uint8_t {
   fp32
 };
 
-/// What the training framework does on the host. A layer cannot be faster than its operations are
-/// launched: about 30 operations forward, 42 backward, 4 a tensor collective (calibration study,
-/// §2); launch zero: kernels are queued ahead (CUDA graphs), nothing waits for the host.
+/// What the training framework adds to what the hardware takes. A pass cannot be faster than its
+/// operations are launched: about 30 a layer forward, 42 backward, 4 a tensor collective, and as
+/// many as a layer's for the model's ends (calibration study, §2; the ends from the same rows).
+/// launch zero: kernels are queued ahead (CUDA graphs), nothing waits for the host.
 struct SoftwareStack {
   std::string name = "graphs";
   Duration launch{};  ///< host time of one operation
+  double gemm = 1;    ///< rate of its matrix products over the GPU's (versions of cuBLAS)
+  Duration skew{};    ///< a tensor collective waits so long for ranks that launched it later
   friend bool operator==(const SoftwareStack&, const SoftwareStack&) = default;
 };
+/// "graphs", or "eager": Megatron-LM and vTrain of 2021 to 2023 on PyTorch, kernels launched one by
+/// one (calibration study, §4: 42 to 44 µs an operation, collectives 150 to 290 µs late). nullptr:
+/// no such name.
+[[nodiscard]] const SoftwareStack* find_stack(std::string_view name);
 
 /// How unevenly tokens choose experts. `weights` has one entry an expert (any scale); empty: even.
 struct ExpertLoad {
@@ -172,14 +179,15 @@ struct TrainingSpec {
   /// Norms and dropout are split over the tensor ranks along the sequence; all-reduces become
   /// all-gather and reduce-scatter (Korthikanti et al., §4.2.2).
   bool sequence_parallel = false;
-  /// Tensor collectives run beside the products they feed, in as many pieces as there are ranks: an
-  /// all-gather hides, of a reduce-scatter the last piece is left (Transformer Engine's
-  /// userbuffers).
+  /// Tensor collectives run beside the products they feed or follow, in as many pieces as there are
+  /// ranks; the first piece of a gather and the last of a scatter are a rank's own (Transformer
+  /// Engine's userbuffers), so what products outlast is hidden.
   bool tensor_overlap = false;
   /// 0: gradients are all-reduced. 1, 2: reduce-scattered, the optimizer works on a share and the
   /// parameters are gathered (2 keeps a share of the gradients only). 3: parameters are gathered
   /// layer by layer in every pass (FSDP), one layer ahead.
   std::uint32_t zero = 0;
+  bool overlap_sends = true;         ///< false: a stage waits until what it sends has left
   bool overlap_gradients = true;     ///< reductions start while the last backward pass runs
   bool overlap_parameters = false;   ///< ZeRO 1, 2: gathered while the first forward pass runs
   std::uint32_t gradient_bytes = 2;  ///< per element on the wire: 2 = bf16, 4 = fp32
@@ -190,6 +198,7 @@ struct TrainingSpec {
   std::vector<std::uint32_t> layers_per_stage;  ///< of the chunks in order; empty: equal
   ExpertLoad expert_load;
   SoftwareStack stack;
+  FlopRate logits_rate;  ///< of the logits' products on one tensor rank; zero: as all products
   collective::Choices collectives;
   [[nodiscard]] std::uint32_t micro_batches() const {
     return global_batch / (micro_batch * parallelism.data);

@@ -132,8 +132,8 @@ TEST_CASE("mistakes in a GPU are named") {
   CHECK(contains(error_of(R"("A100-81")", read_gpu),
                  "unknown GPU \"A100-81\"; did you mean \"A100-80\"?"));
   CHECK(contains(error_of(R"("abacus")", read_gpu),
-                 "known are A100-40, A100-80, B200, GB200, GB300, H100, H200, H800, L20, MI250X, "
-                 "MI300X, V100"));
+                 "known are A100-40, A100-80, B200, B300, GB200, GB300, H100, H200, H800, L20, "
+                 "MI250X, MI300X, V100"));
   CHECK(contains(error_of(R"({"base": "H100", "gemm_efficiency": 1.1})", read_gpu),
                  "a share above 0 and up to 1"));
   CHECK(contains(error_of(R"({"base": "H100", "multiprocessors": 0})", read_gpu), "1 to 100000"));
