@@ -6,7 +6,7 @@ namespace railyard::cli {
 
 namespace {
 
-constexpr std::array<Verb, 12> kVerbs{{
+constexpr std::array<Verb, 13> kVerbs{{
     {"run", "simulates every policy set of a scenario and compares them", run},
     {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
     {"compare", "two or more results side by side, the first is the baseline", compare},
@@ -17,6 +17,7 @@ constexpr std::array<Verb, 12> kVerbs{{
     {"collective", "one collective by itself, by size: what nccl-tests prints", collective},
     {"trace", "records an iteration, replays it, says what a recording holds", trace},
     {"validate", "published training steps against the simulator", validate},
+    {"plan", "the parallelism that trains a model fastest on a fabric", plan},
     {"list", "policies, topologies, collectives, GPUs, models, metrics", list},
     {"digest", "the behaviour fingerprint of scenarios, one line each", digest},
     {"schema", "JSON Schemas of the files this program reads and writes", schema},

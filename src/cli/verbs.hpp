@@ -40,6 +40,7 @@ int collective(const Arguments& arguments);
 int trace(const Arguments& arguments);
 int digest(const Arguments& arguments);
 int validate(const Arguments& arguments);
+int plan(const Arguments& arguments);
 int schema(const Arguments& arguments);
 
 }  // namespace railyard::cli

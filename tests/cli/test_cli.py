@@ -20,7 +20,7 @@ PROGRAM = ""
 SMALL = "tests/cli/small.json"
 SWEEP = "tests/cli/sweep.json"
 VERBS = ["run", "sweep", "compare", "check", "topology", "flows", "trace", "list", "digest",
-         "schema"]
+         "schema", "plan"]
 SECONDS = 300  # ends a hang, nothing else
 
 
@@ -45,6 +45,29 @@ class Case(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
         self.assertIn(line, done.stderr)
         return done
+
+
+class Plan(Case):
+    ON = ["--topology", "topologies/superpod_a100.json", "--global-batch", "32"]
+
+    def test_threads_change_nothing(self):
+        of = ["plan", "megatron_1_7b", *self.ON, "--gpus", "8", "--format", "json"]
+        one = self.good(*of, "--jobs", "1").stdout
+        self.assertEqual(one, self.good(*of, "--jobs", "3").stdout)
+        plans = json.loads(one)["plans"]
+        self.assertEqual(len(plans), 16)
+        self.assertEqual(plans, sorted(plans, key=lambda plan: plan["iteration_s"]))
+        for plan in plans:
+            self.assertAlmostEqual(sum(plan["attribution"].values()), plan["iteration_s"])
+            self.assertEqual(plan["tensor"] * plan["pipeline"] * plan["data"] * plan["context"], 8)
+
+    def test_what_cannot_be_planned_is_refused_with_a_fix(self):
+        self.refused(2, "bytes; give more --gpus", "plan", "gpt3_175b", *self.ON, "--gpus", "8")
+        self.refused(2, "there are gpt3_175b", "plan", "gpt3", *self.ON)
+        self.refused(2, "--gpus: expected 1 to 640", "plan", "gpt3_175b", *self.ON, "--gpus", "641")
+        self.refused(2, "has no fp8; give bf16", "plan", "gpt3_175b", *self.ON, "--precision",
+                     "fp8")
+        self.refused(2, "give the fabric with --topology", "plan", "gpt3_175b")
 
 
 class Help(Case):
