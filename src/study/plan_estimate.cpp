@@ -17,24 +17,27 @@ FabricRates::FabricRates(const topology::Topology& fabric, std::uint32_t gpus)
   const auto table = topology::routing_catalog();
   const auto spray = config::default_choice("spray", config::descriptions(table));
   routing_ = config::entry_of(table, "spray").create(fabric, spray.parameters);
-  const topology::Host& host = fabric.hosts().front();
-  per_nic_ = 0;
-  for (std::uint32_t g = 0; g < host.gpus; ++g) {
-    if (fabric.nic_node(GpuId{g}) == fabric.nic_node(GpuId{0})) ++per_nic_;
-  }
 }
 
-const FabricRates::Edge& FabricRates::edge(std::uint32_t distance) const {
-  const std::uint32_t to = std::clamp(distance, 1U, std::max(gpus_, 2U) - 1);
-  const auto [found, inserted] = edges_.try_emplace(to);
+const FabricRates::Edge& FabricRates::edge(std::uint32_t distance, std::uint32_t flows) const {
+  const std::uint32_t reach = std::max(gpus_, 2U);
+  const auto [found, inserted] = edges_.try_emplace({distance, flows});
   if (!inserted) return found->second;
+  std::map<LinkId, double> load;
   topology::Route route;
-  routing_->route({GpuId{0}, GpuId{to}, 0}, route);
+  for (std::uint32_t source = 0; source < flows; ++source) {
+    const std::uint32_t to = source + distance;
+    if (to >= reach) break;
+    routing_->route({GpuId{source}, GpuId{to}, 0}, route);
+    for (const topology::LinkUse& use : route.links) load[use.link] += use.usage;
+    // Inside an island every GPU has links of its own.
+    found->second.nvlink = route.tier == topology::Tier::nvlink;
+    if (found->second.nvlink) break;
+  }
   double rate = HUGE_VAL;
-  for (const topology::LinkUse& use : route.links)
-    rate = std::min(rate,
-                    static_cast<double>(fabric_.link(use.link).capacity.bytes_per_s()) / use.usage);
-  found->second = {rate, route.tier == topology::Tier::nvlink};
+  for (const auto& [link, uses] : load)
+    rate = std::min(rate, static_cast<double>(fabric_.link(link).capacity.bytes_per_s()) / uses);
+  found->second.bytes_per_s = rate;
   return found->second;
 }
 
@@ -43,12 +46,10 @@ std::uint32_t FabricRates::inside(GroupSpan group) const {
 }
 
 FabricRates::Edge FabricRates::slowest(GroupSpan group) const {
-  Edge far = edge(group.stride * (group.count - 1));
-  if (far.nvlink) return far;
-  // Of the ranks of an island only the last sends outwards, so fewer meet at a NIC.
-  const std::uint32_t sharing = std::max(1U, per_nic_ / inside(group));
-  far.bytes_per_s /= sharing;
-  if (inside(group) > 1) far.bytes_per_s = std::min(far.bytes_per_s, edge(1).bytes_per_s);
+  // Groups that lie side by side leave an island at neighbouring GPUs.
+  Edge far = edge(group.stride * (group.count - 1), std::min(group.stride, island_));
+  if (!far.nvlink && inside(group) > 1)
+    far.bytes_per_s = std::min(far.bytes_per_s, edge(1, 1).bytes_per_s);
   return far;
 }
 
@@ -73,10 +74,11 @@ double FabricRates::all_to_all(double bytes, GroupSpan group) const {
   const double near = inside(group);
   const double share = bytes / group.count;
   const bool leaves = inside(group) < group.count;
-  double time = near > 1 ? share * (near - 1) / edge(1).bytes_per_s : 0;
+  double time = near > 1 ? share * (near - 1) / edge(1, 1).bytes_per_s : 0;
   if (leaves) {
-    const double rate = edge(group.stride * (group.count - 1)).bytes_per_s / per_nic_;
-    time = std::max(time, share * (group.count - near) / rate);
+    // All GPUs of an island send to those of the furthest.
+    const std::uint32_t furthest = group.stride * (group.count - inside(group));
+    time = std::max(time, share * (group.count - near) / edge(furthest, island_).bytes_per_s);
   }
   return time + in_seconds(protocol.base) +
          in_seconds(leaves ? protocol.ring.network : protocol.ring.nvlink);
@@ -84,9 +86,9 @@ double FabricRates::all_to_all(double bytes, GroupSpan group) const {
 
 double FabricRates::send(double bytes, std::uint32_t stride) const {
   const collective::Protocol protocol;
-  const Edge& way = edge(stride);
+  const Edge& way = edge(stride, std::min(stride, island_));
   const Duration step = way.nvlink ? protocol.ring.nvlink : protocol.ring.network;
-  return bytes * (way.nvlink ? 1 : per_nic_) / way.bytes_per_s + in_seconds(protocol.base + step);
+  return bytes / way.bytes_per_s + in_seconds(protocol.base + step);
 }
 
 StageSet stages_of(const TrainingSpec& spec, const workload::GpuSpec& gpu) {

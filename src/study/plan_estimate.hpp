@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "railyard/study/plan.hpp"
 #include "railyard/topology/routing.hpp"
@@ -15,7 +17,8 @@ struct GroupSpan {
   std::uint32_t count = 1;
 };
 
-/// Rates of a fabric as one ring sees them. GPUs that share a NIC share its rate.
+/// Rates of a fabric as groups see them that lie side by side and exchange at once: GPUs that share
+/// a NIC, or a link behind it, share its rate.
 class FabricRates {
  public:
   explicit FabricRates(const topology::Topology& fabric, std::uint32_t gpus);
@@ -34,18 +37,17 @@ class FabricRates {
     double bytes_per_s = 0;
     bool nvlink = false;
   };
-  [[nodiscard]] const Edge& edge(std::uint32_t distance) const;
+  /// GPUs 0 … flows − 1 send `distance` further on, all at once.
+  [[nodiscard]] const Edge& edge(std::uint32_t distance, std::uint32_t flows) const;
   /// Of `count`, so many ranks stand in one island.
   [[nodiscard]] std::uint32_t inside(GroupSpan group) const;
-  /// Of a ring; `shared` neighbours send over one NIC at once.
   [[nodiscard]] Edge slowest(GroupSpan group) const;
 
   const topology::Topology& fabric_;
   std::uint32_t gpus_;
   std::uint32_t island_;
-  std::uint32_t per_nic_ = 1;
   std::shared_ptr<const topology::Routing> routing_;
-  mutable std::map<std::uint32_t, Edge> edges_;  // by distance from GPU 0
+  mutable std::map<std::pair<std::uint32_t, std::uint32_t>, Edge> edges_;  // distance, flows
 };
 
 /// Computation of the stages that differ: the first, one between, the last. Independent of zero and

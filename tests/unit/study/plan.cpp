@@ -14,16 +14,16 @@ using namespace study;
 
 namespace {
 
-topology::Topology hosts_of_four(std::uint32_t hosts) {
+topology::Topology hosts_of_four(std::uint32_t hosts, std::uint32_t nics = 4) {
   const auto document = config::Document::parse_text(
       fmt::format(R"({{"builder": "clos", "gpu": "A100-80", "gpus_per_host": 4,
         "nvlink": {{"bandwidth": "300GB/s", "efficiency": 0.784, "latency": "500ns"}},
         "pcie": {{"bandwidth": "31GB/s", "latency": "500ns"}},
-        "nic": {{"bandwidth": "200Gbps", "latency": "800ns", "per_host": 4}},
+        "nic": {{"bandwidth": "200Gbps", "latency": "800ns", "per_host": {}}},
         "hosts_per_minipod": [{}], "hosts_per_leaf": {},
         "switch_link": {{"bandwidth": "200Gbps", "latency": "230ns"}},
         "spines_per_minipod": 4}})",
-                  hosts, hosts),
+                  nics, hosts, hosts),
       "hosts of four");
   config::Errors errors;
   topology::Topology fabric = topology::build(document.root(), errors);
@@ -145,6 +145,16 @@ TEST_CASE("on one GPU the estimate is exact") {
   REQUIRE_FALSE(result.finalists.empty());
   CHECK(result.estimate_error_worst < 1e-9);
   CHECK(*result.rank_correlation == doctest::Approx(1));
+}
+
+// Two GPUs share a NIC: groups side by side leave a host at both. The estimate of a model whose
+// gradients are exposed is off by 45 % where each flow is thought to be alone, by 19 % where not.
+TEST_CASE("the estimate knows which GPUs share a NIC") {
+  PlanRequest request = gpt(8, 2048, 8);
+  request.global_batch = 16;
+  const PlanResult result = plan(request, hosts_of_four(2, 2));
+  REQUIRE(result.finalists.size() == 16);
+  CHECK(result.estimate_error_worst < 0.25);
 }
 
 // Four ranks a host share the experts of a layer: dispatch and combine stay on NVLink.
