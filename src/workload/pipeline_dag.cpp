@@ -84,6 +84,7 @@ class PipelineBuilder {
     computed_.assign(plan_.chunks.size(), std::vector<std::vector<Tasks>>(p_));
     recent_.assign(actors, {});
     read_.assign(actors, kNone);
+    previous_.assign(actors, kNone);
     gathered_.resize(plan_.chunks.size());
     if (plan_.zero > 0 && plan_.zero < 3 && plan_.overlap_parameters) gather_all(true);
     for (std::uint32_t block = 0; block < layout_.blocks(); ++block) add_block(block);
@@ -105,7 +106,11 @@ class PipelineBuilder {
     task.stream = layout_.compute_stream(actor);
     task.actor = actor;
     task.duration = duration;
-    return builder_.add(task, dependencies);
+    return on_compute_stream(task, dependencies);
+  }
+
+  std::uint32_t on_compute_stream(const Task& task, const Tasks& dependencies) {
+    return previous_[task.actor] = builder_.add(task, dependencies);
   }
 
   std::uint32_t add_stall(std::uint32_t actor, Duration duration) {
@@ -114,7 +119,7 @@ class PipelineBuilder {
     task.stream = layout_.compute_stream(actor);
     task.actor = actor;
     task.duration = duration;
-    return builder_.add(task, {});
+    return on_compute_stream(task, {});
   }
 
   std::uint32_t add_barrier(std::uint32_t actor, const Tasks& dependencies) {
@@ -122,7 +127,7 @@ class PipelineBuilder {
     task.kind = TaskKind::barrier;
     task.stream = layout_.compute_stream(actor);
     task.actor = actor;
-    return builder_.add(task, dependencies);
+    return on_compute_stream(task, dependencies);
   }
 
   std::uint32_t add_collective(const Exchange& exchange, std::uint32_t actor, std::uint32_t group,
@@ -168,11 +173,13 @@ class PipelineBuilder {
   /// beside the order of the compute stream. Returns {computation, last task on the stream}.
   std::pair<std::uint32_t, std::uint32_t> add_work(std::uint32_t actor, const Work& work,
                                                    Tasks& dependencies) {
+    // What is exchanged beside the computation comes from the work before it.
+    Tasks start = dependencies;
+    if (previous_[actor] != kNone) start.push_back(previous_[actor]);
     const std::uint32_t compute = add_compute(actor, work.compute, dependencies);
     std::uint32_t last = compute;
     Tasks beside;
-    for (const Exchange& exchange : work.beside)
-      exchange_beside(actor, exchange, dependencies, beside);
+    for (const Exchange& exchange : work.beside) exchange_beside(actor, exchange, start, beside);
     dependencies.clear();
     if (!beside.empty()) last = add_barrier(actor, beside);
     for (const Exchange& exchange : work.behind) {
@@ -180,6 +187,7 @@ class PipelineBuilder {
       if (groups.count == 0) continue;
       if (groups.count == 1) {
         last = add_collective(exchange, actor, groups.first, layout_.compute_stream(actor), {});
+        previous_[actor] = last;
         continue;
       }
       Tasks behind;
@@ -584,6 +592,7 @@ class PipelineBuilder {
   std::vector<Tasks> optimizers_;                          ///< by stage
   std::vector<std::vector<Tasks>> gathered_;  ///< by chunk and segment: parameters that arrive
   std::vector<Tasks> recent_;                 ///< by actor: last tasks of its segments (ZeRO 3)
+  Tasks previous_;                            ///< by actor: the last task on its compute stream
   Tasks read_;                                ///< by actor: what the host waits for next
   std::vector<Tasks> last_reductions_;        ///< by actor (ZeRO 3)
 };

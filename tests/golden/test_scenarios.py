@@ -21,6 +21,7 @@ ATTRIBUTION = ["compute", "bubble", "exposed_tp", "exposed_pp", "exposed_dp", "e
 QUICKSTART = "scenarios/quickstart.json"
 PENALTY = "scenarios/minipod_penalty.json"
 TABLE1 = "scenarios/arnold_table1.json"
+EXPERTS = "scenarios/moe_placement.json"
 
 
 def railyard(*arguments):
@@ -51,6 +52,19 @@ class Every(unittest.TestCase):
         for file in sorted(ROOT.glob("topologies/*.json")):
             with self.subTest(file=file.name):
                 railyard("topology", "validate", file.relative_to(ROOT))
+
+
+class Experts(unittest.TestCase):
+    """scenarios/moe_placement.json"""
+
+    def test_expert_exchanges_are_exposed_and_the_parts_add_up(self):
+        result = json.loads(railyard("run", EXPERTS, "--format", "json"))
+        for name, policy in result["policies"].items():
+            with self.subTest(policy=name):
+                parts = policy["metrics"]["attribution"]
+                self.assertGreater(parts["exposed_ep"], 0)
+                self.assertEqual(policy["metrics"]["jobs_finished"], 2)
+                self.assertGreater(policy["metrics"]["mfu"], 0.05)
 
 
 class Quickstart(unittest.TestCase):

@@ -130,6 +130,20 @@ TEST_CASE("every stage computes its passes, whatever the parallelism") {
   }
 }
 
+// Ring attention hides behind the attention of its own pass only. With a tick for every computation
+// and every exchange a forward pass is attention beside a gather and then the rest, 2; a backward
+// pass is attention beside a gather and a scatter and then the rest, 3; two micro-batches and the
+// optimizer: 2 · 5 + 1. Gathers that ran ahead would save ticks.
+TEST_CASE("what is exchanged beside a pass does not run ahead of it") {
+  TrainingSpec spec = job(dense(), {.tensor = 1, .pipeline = 1, .data = 1, .context = 2});
+  spec.global_batch = 2;
+  spec.overlap_gradients = false;
+  const DagRun run = run_dag(build_iteration(spec, h100()), [](const Task& task) {
+    return task.cause == Cause::data || task.kind == TaskKind::barrier ? Duration(0) : Duration(1);
+  });
+  CHECK(run.total == Duration(2 * 5 + 1));
+}
+
 // Gradients of every parameter are reduced once: over all groups, ranks × bytes is what the ranks
 // hold, 2 bytes a parameter; where nothing is shared, nothing is reduced.
 TEST_CASE("every gradient is reduced once") {
