@@ -294,6 +294,25 @@ std::string job_schema() {
       {"name", "workload", "gpus"});
 }
 
+std::string gpu_body() {
+  return object({{"base", text()},
+                 {"description", text()},
+                 {"source", text()},
+                 {"name", text()},
+                 {"peak_bf16", text()},
+                 {"peak_fp8", text()},
+                 {"peak_tf32", text()},
+                 {"peak_fp32", text()},
+                 {"memory", bytes()},
+                 {"memory_bandwidth", bandwidth()},
+                 {"gemm_efficiency", number(0, 1)},
+                 {"gemm_efficiency_fp8", number(0, 1)},
+                 {"memory_efficiency", number(0, 1)},
+                 {"attention_efficiency", number(0, 1)},
+                 {"multiprocessors", integer(1)},
+                 {"kernel_overhead", duration()}});
+}
+
 std::string network_schema() {
   const std::string protocol = object({{"base", duration()},
                                        {"ring_nvlink", duration()},
@@ -342,6 +361,7 @@ std::string scenario_schema() {
                       {"topology", any_of({text(), topology_body()})},
                       {"occupied", object({{"hosts_per_minipod", array_of(integer(0))},
                                            {"share", number(0, 1)}})},
+                      {"gpu", any_of({text(), gpu_body()})},
                       {"jobs", array_of(job_schema())},
                       {"job_trace", text()},
                       {"arrival_scale", number(0, 1e6)},

@@ -143,12 +143,21 @@ void read_topology(Reader& scenario, World& world) {
                                             kinds[0], kinds[1]));
     return;
   }
-  world.gpu = workload::find_gpu(world.topology.gpu_kind());
-  if (world.gpu == nullptr && !node.find("gpu")) {
+  if (const auto own = scenario.child("gpu")) {
+    const Node gpu = own->is_string() && workload::find_gpu(own->string()) == nullptr
+                         ? config::resolve(*own, scenario.errors())
+                         : *own;
+    if (gpu)
+      world.gpu = std::make_shared<workload::GpuSpec>(workload::read_gpu(gpu, scenario.errors()));
+    return;
+  }
+  if (const workload::GpuSpec* known = workload::find_gpu(world.topology.gpu_kind())) {
+    world.gpu = std::make_shared<workload::GpuSpec>(*known);
+  } else if (!node.find("gpu")) {
     scenario.fail("topology",
                   "the file does not say which GPUs its hosts have: write {\"builder\": \"read\", "
                   "\"file\": …, \"gpu\": \"H100-80\"}, or another of `railyard list gpus`");
-  } else if (world.gpu == nullptr) {
+  } else {
     std::vector<std::string_view> names;
     for (const workload::GpuSpec& gpu : workload::gpu_catalog()) names.push_back(gpu.name);
     const std::string_view near = config::nearest(world.topology.gpu_kind(), names);

@@ -32,8 +32,8 @@ struct World {
   std::vector<std::string> notes;
   std::uint64_t seed = 1;
   topology::Topology topology;
-  const workload::GpuSpec* gpu = nullptr;
-  std::string topology_text;  ///< the description as JSON, for recordings
+  std::shared_ptr<const workload::GpuSpec> gpu;  ///< the fabric's kind, or the scenario's own
+  std::string topology_text;                     ///< the description as JSON, for recordings
   std::string network_text;
   training::NetworkSettings network;
   training::RunLimits limits;

@@ -63,7 +63,7 @@ class Plan(Case):
 
     def test_what_cannot_be_planned_is_refused_with_a_fix(self):
         self.refused(2, "bytes; give more --gpus", "plan", "gpt3_175b", *self.ON, "--gpus", "8")
-        self.refused(2, "there are gpt3_175b", "plan", "gpt3", *self.ON)
+        self.refused(2, "gpt3_175b", "plan", "gpt3", *self.ON)
         self.refused(2, "--gpus: expected 1 to 640", "plan", "gpt3_175b", *self.ON, "--gpus", "641")
         self.refused(2, "has no fp8; give bf16", "plan", "gpt3_175b", *self.ON, "--precision",
                      "fp8")

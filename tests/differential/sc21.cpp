@@ -86,22 +86,22 @@ TEST_CASE("the models' files have the published number of parameters") {
     double billions;
     double tolerance;
   };
-  for (const auto& [model, billions, tolerance] : {Published{"gpt3_1_3b", 1.3, 0.05},
-                                                   {"gpt3_6_7b", 6.7, 0.05},
-                                                   {"gpt3_13b", 13.0, 0.2},
-                                                   {"llama2_7b", 6.74, 0.01},
-                                                   {"llama2_13b", 13.02, 0.01},
-                                                   {"llama2_70b", 68.98, 0.01},
-                                                   {"mixtral_8x7b", 46.7, 0.05},
-                                                   {"mixtral_8x22b", 140.6, 0.1},
-                                                   {"deepseek_v3", 671.0, 0.1},
-                                                   {"qwen3_30b_a3b", 30.5, 0.05},
-                                                   {"qwen3_235b_a22b", 235.1, 0.1},
-                                                   {"bloom_176b", 176.2, 0.1},
-                                                   {"bert_large", 0.335, 0.003},
-                                                   {"vit_huge", 0.632, 0.002}}) {
-    CAPTURE(model);
-    CHECK(std::abs(model_file(model).parameters() / 1e9 - billions) <= tolerance);
+  for (const Published& row : {Published{"gpt3_1_3b", 1.3, 0.05},
+                               {"gpt3_6_7b", 6.7, 0.05},
+                               {"gpt3_13b", 13.0, 0.2},
+                               {"llama2_7b", 6.74, 0.01},
+                               {"llama2_13b", 13.02, 0.01},
+                               {"llama2_70b", 68.98, 0.01},
+                               {"mixtral_8x7b", 46.7, 0.05},
+                               {"mixtral_8x22b", 140.6, 0.1},
+                               {"deepseek_v3", 671.0, 0.1},
+                               {"qwen3_30b_a3b", 30.5, 0.05},
+                               {"qwen3_235b_a22b", 235.1, 0.1},
+                               {"bloom_176b", 176.2, 0.1},
+                               {"bert_large", 0.335, 0.003},
+                               {"vit_huge", 0.632, 0.002}}) {
+    CAPTURE(row.model);
+    CHECK(std::abs(model_file(row.model).parameters() / 1e9 - row.billions) <= row.tolerance);
   }
 }
 

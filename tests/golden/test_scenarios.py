@@ -67,6 +67,20 @@ class Experts(unittest.TestCase):
                 self.assertGreater(policy["metrics"]["mfu"], 0.05)
 
 
+class OwnGpu(unittest.TestCase):
+    """A scenario's "gpu" replaces what the catalog says of the fabric's kind."""
+
+    def iteration_s(self, *options):
+        result = json.loads(railyard("run", QUICKSTART, "--format", "json", *options))
+        return result["policies"]["arnold_pp"]["metrics"]["iteration_s_mean"]
+
+    def test_half_the_efficiency_is_slower_and_the_shipped_file_changes_nothing(self):
+        catalog = self.iteration_s()
+        self.assertEqual(self.iteration_s("--set", "/gpu=workloads/gpus/A100-80.json"), catalog)
+        slow = '{"base": "A100-80", "name": "slow", "gemm_efficiency": 0.385}'
+        self.assertGreater(self.iteration_s("--set", "/gpu=" + slow), 1.3 * catalog)
+
+
 class Quickstart(unittest.TestCase):
     """scenarios/quickstart.json"""
 

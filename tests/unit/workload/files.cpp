@@ -128,6 +128,32 @@ TEST_CASE("a GPU is a name of the catalog or an object") {
   CHECK(h100.multiprocessors == 132);
 }
 
+// workloads/gpus is where users start from: each file says what the catalog says.
+TEST_CASE("the files of GPUs equal the catalog") {
+  for (const GpuSpec& known : gpu_catalog()) {
+    CAPTURE(known.name);
+    const auto document =
+        config::Document::parse_file(source_dir() / "workloads" / "gpus" / (known.name + ".json"));
+    config::Errors errors;
+    const GpuSpec read = read_gpu(document.root(), errors);
+    errors.throw_if_any();
+    CHECK(read.name == known.name);
+    CHECK(read.peak_bf16 == known.peak_bf16);
+    CHECK(read.peak_fp8 == known.peak_fp8);
+    CHECK(read.peak_tf32 == known.peak_tf32);
+    CHECK(read.peak_fp32 == known.peak_fp32);
+    CHECK(read.memory == known.memory);
+    CHECK(read.memory_bandwidth == known.memory_bandwidth);
+    CHECK(read.gemm_efficiency == known.gemm_efficiency);
+    CHECK(read.gemm_efficiency_fp8 == known.gemm_efficiency_fp8);
+    CHECK(read.memory_efficiency == known.memory_efficiency);
+    CHECK(read.attention_efficiency == known.attention_efficiency);
+    CHECK(read.multiprocessors == known.multiprocessors);
+    CHECK(read.kernel_overhead == known.kernel_overhead);
+    CHECK(read.source == known.source);
+  }
+}
+
 TEST_CASE("mistakes in a GPU are named") {
   CHECK(contains(error_of(R"("A100-81")", read_gpu),
                  "unknown GPU \"A100-81\"; did you mean \"A100-80\"?"));
