@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "command_line.hpp"
 #include "output.hpp"
+#include "parallel.hpp"
 #include "railyard/report/json_writer.hpp"
 #include "railyard/report/report.hpp"
 #include "railyard/report/table.hpp"
@@ -58,21 +55,15 @@ std::uint32_t count_of(const CommandLine& line, const std::string& option, std::
 }
 
 workload::Precision precision_of(const CommandLine& line, const workload::GpuSpec& gpu) {
-  using workload::Precision;
   const std::string word = line.text("precision").value_or("bf16");
-  const auto has = [&](FlopRate peak) {
-    if (peak > FlopRate()) return;
-    throw config::ConfigError(fmt::format("--precision: {} has no {}; give bf16", gpu.name, word));
-  };
-  if (word == "fp8") has(gpu.peak_fp8);
-  if (word == "tf32") has(gpu.peak_tf32);
-  if (word == "fp32") has(gpu.peak_fp32);
-  if (word == "bf16" || word == "fp16") return Precision::bf16;
-  if (word == "fp8") return Precision::fp8;
-  if (word == "tf32") return Precision::tf32;
-  if (word == "fp32") return Precision::fp32;
-  throw config::ConfigError(unknown(fmt::format("--precision: \"{}\" is no precision", word), word,
-                                    {"bf16", "fp16", "fp8", "tf32", "fp32"}));
+  const auto& words = workload::precision_words();
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end())
+    throw config::ConfigError(
+        unknown(fmt::format("--precision: \"{}\" is no precision", word), word, words));
+  const auto precision = workload::precision_of(static_cast<std::size_t>(found - words.begin()));
+  if (workload::peak_of(gpu, precision) > FlopRate()) return precision;
+  throw config::ConfigError(fmt::format("--precision: {} has no {}; give bf16", gpu.name, word));
 }
 
 /// The kind of the first `gpus` GPUs; a stage's time is that of one kind.
@@ -109,30 +100,6 @@ PlanRequest request_of(const CommandLine& line, const topology::Topology& fabric
   request.flash_attention = attention == "flash";
   request.finalists = count_of(line, "finalists", 16, 1U << 20U);
   return request;
-}
-
-/// Simulates every finalist on its own; the result does not depend on the threads.
-void simulate_all(const PlanRequest& request, const topology::Topology& fabric,
-                  std::vector<Finalist>& finalists, unsigned threads) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr fault;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < finalists.size(); i = next++) {
-      try {
-        study::simulate(request, fabric, finalists[i]);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!fault) fault = std::current_exception();
-        next = finalists.size();
-      }
-    }
-  };
-  std::vector<std::thread> pool;
-  for (unsigned t = 1; t < threads; ++t) pool.emplace_back(work);
-  work();
-  for (std::thread& thread : pool) thread.join();
-  if (fault) std::rethrow_exception(fault);
 }
 
 std::string percent(double part, double whole) {
@@ -361,7 +328,8 @@ int plan(const Arguments& arguments) {
   const PlanRequest request = request_of(line, fabric);
   PlanResult result = study::shortlist(request, fabric);
   if (result.finalists.empty()) refuse(request, result);
-  simulate_all(request, fabric, result.finalists, line.jobs());
+  for_each_index(result.finalists.size(), line.jobs(),
+                 [&](std::size_t i) { study::simulate(request, fabric, result.finalists[i]); });
   study::rank(result);
   const report::Table table = table_of(result);
   switch (format) {

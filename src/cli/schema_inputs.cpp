@@ -267,7 +267,7 @@ std::string job_schema() {
        {"micro_batch", integer(1)},
        {"schedule", words({"1f1b", "interleaved", "gpipe", "zb_h1", "dualpipe"})},
        {"recompute", words({"none", "full", "selective"})},
-       {"precision", words({"bf16", "fp16", "fp8", "tf32", "fp32"})},
+       {"precision", words(workload::precision_words())},
        {"sequence_parallel", boolean()},
        {"tensor_overlap", boolean()},
        {"zero", integer(0)},

@@ -3,21 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
-#include <functional>
-#include <map>
-#include <mutex>
-#include <thread>
 
 #include "command_line.hpp"
 #include "output.hpp"
+#include "parallel.hpp"
 #include "progress.hpp"
 #include "railyard/report/json_writer.hpp"
 #include "railyard/report/report.hpp"
 #include "railyard/report/table.hpp"
-#include "railyard/study/collective_rows.hpp"
 #include "simulate.hpp"
 #include "verbs.hpp"
 
@@ -27,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using study::ValidationResult;
-using study::ValidationRow;
 using study::ValidationSummary;
 
 /// Files of rows: those named by --rows, or the project's own.
@@ -46,82 +39,41 @@ std::vector<fs::path> files_of(const CommandLine& line) {
   return files;
 }
 
-/// What can run by itself: a row of a training step, or a table of collectives.
-using Work = std::function<std::vector<ValidationResult>()>;
-
-/// Runs everything; the order of the results does not depend on the threads.
-std::vector<ValidationResult> run_all(const std::vector<Work>& work, unsigned threads) {
-  std::vector<std::vector<ValidationResult>> parts(work.size());
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr fault;
-  const auto worker = [&] {
-    for (std::size_t i = next++; i < work.size(); i = next++) {
-      try {
-        if (interrupted()) return;
-        parts[i] = work[i]();
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!fault) fault = std::current_exception();
-        next = work.size();
-      }
-    }
-  };
-  std::vector<std::thread> pool;
-  for (unsigned t = 1; t < threads; ++t) pool.emplace_back(worker);
-  worker();
-  for (std::thread& thread : pool) thread.join();
-  if (fault) std::rethrow_exception(fault);
-  std::vector<ValidationResult> results;
-  for (auto& part : parts) results.insert(results.end(), part.begin(), part.end());
-  return results;
-}
-
-/// Everything that the files hold, by table; `wanted` names tables, empty: all.
-std::vector<Work> work_of(const std::vector<fs::path>& files, const study::Changes& changes,
-                          const Arguments& wanted) {
-  std::vector<std::string> tables;
-  std::vector<std::pair<std::string, Work>> all;
-  const auto add = [&](const std::string& table, Work work) {
-    if (std::ranges::find(tables, table) == tables.end()) tables.push_back(table);
-    all.emplace_back(table, std::move(work));
-  };
+/// Everything that the files hold, of the tables `wanted`; empty: of all.
+std::vector<study::Measurement> measurements_of(const std::vector<fs::path>& files,
+                                                const study::Changes& changes,
+                                                const Arguments& wanted) {
+  std::vector<study::Measurement> all;
   for (const fs::path& file : files) {
-    if (file.extension() != ".csv") {
-      const auto document = config::Document::parse_file(file);
-      if (study::has_collectives(document)) {
-        for (study::CollectiveTable& table : study::read_collective_rows(document)) {
-          std::map<std::string, study::CollectiveTable> by_table;
-          for (const study::CollectiveRow& row : table.rows) {
-            study::CollectiveTable& part = by_table[row.table];
-            if (part.rows.empty()) {
-              part = table;
-              part.rows.clear();
-            }
-            part.rows.push_back(row);
-          }
-          for (const auto& [name, part] : by_table)
-            add(name, [part = part] { return study::simulate(part); });
-        }
-        continue;
-      }
-    }
-    for (ValidationRow& row : study::read_validation_rows(file, changes)) {
-      const std::string table = row.table;
-      add(table, [row = std::move(row)] { return std::vector{study::simulate(row)}; });
-    }
+    for (study::Measurement& one : study::read_measurements(file, changes))
+      all.push_back(std::move(one));
+  }
+  if (wanted.empty()) return all;
+  std::vector<std::string_view> tables;
+  for (const study::Measurement& one : all) {
+    if (std::ranges::find(tables, one.table) == tables.end()) tables.push_back(one.table);
   }
   for (const std::string& word : wanted) {
     if (std::ranges::find(tables, word) != tables.end()) continue;
-    const std::vector<std::string_view> known(tables.begin(), tables.end());
-    throw config::ConfigError(unknown(fmt::format("no table is called \"{}\"", word), word, known));
+    throw config::ConfigError(
+        unknown(fmt::format("no table is called \"{}\"", word), word, tables));
   }
-  std::vector<Work> work;
-  for (auto& [table, one] : all) {
-    if (wanted.empty() || std::ranges::find(wanted, table) != wanted.end())
-      work.push_back(std::move(one));
-  }
-  return work;
+  std::erase_if(all, [&](const study::Measurement& one) {
+    return std::ranges::find(wanted, one.table) == wanted.end();
+  });
+  return all;
+}
+
+/// In the order of the measurements; nothing more is begun once interrupted.
+std::vector<ValidationResult> simulate_all(const std::vector<study::Measurement>& all,
+                                           unsigned threads) {
+  std::vector<std::vector<ValidationResult>> parts(all.size());
+  for_each_index(all.size(), threads, [&](std::size_t i) {
+    if (!interrupted()) parts[i] = all[i].simulate();
+  });
+  std::vector<ValidationResult> results;
+  for (auto& part : parts) results.insert(results.end(), part.begin(), part.end());
+  return results;
 }
 
 std::string number(const std::optional<double>& value, const char* form) {
@@ -241,7 +193,7 @@ int validate(const Arguments& arguments) {
   study::Changes changes = line.changes();
   for (auto& [field, value] : changes) field.erase(0, field.find_first_not_of('/'));
   const std::vector<ValidationResult> results =
-      run_all(work_of(files_of(line), changes, line.words()), line.jobs());
+      simulate_all(measurements_of(files_of(line), changes, line.words()), line.jobs());
   if (interrupted()) return kInterrupted;
   const std::vector<ValidationSummary> summary = study::summarise(results);
   switch (format) {

@@ -121,11 +121,8 @@ workload::TrainingSpec read_training(Reader& job, const config::Node& model) {
   spec.schedule = read_schedule(job, spec.parallelism);
   spec.recompute = static_cast<workload::Recompute>(
       job.optional_choice("recompute", {"none", "full", "selective"}, 0));
-  constexpr std::array<workload::Precision, 5> kPrecisions{
-      workload::Precision::bf16, workload::Precision::bf16, workload::Precision::fp8,
-      workload::Precision::tf32, workload::Precision::fp32};
   spec.precision =
-      kPrecisions.at(job.optional_choice("precision", {"bf16", "fp16", "fp8", "tf32", "fp32"}, 0));
+      workload::precision_of(job.optional_choice("precision", workload::precision_words(), 0));
   spec.flash_attention = job.optional_choice("attention", {"flash", "unfused"}, 0) == 0;
   spec.gradient_bytes = job.optional_choice("gradients", {"bf16", "fp32"}, 0) == 0 ? 2 : 4;
   spec.scatter_sends = job.optional<bool>("scatter_sends", true);

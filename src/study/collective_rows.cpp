@@ -1,12 +1,13 @@
 #include "railyard/study/collective_rows.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
-#include "railyard/config/catalog.hpp"
 #include "railyard/config/reader.hpp"
 #include "railyard/topology/builder.hpp"
-#include "railyard/topology/routing.hpp"
 #include "railyard/training/collective_run.hpp"
+#include "study/alone.hpp"
 
 namespace railyard::study {
 
@@ -26,8 +27,12 @@ std::string sized(const config::Node& fabric, std::uint32_t hosts) {
       .dump();
 }
 
-void read_rows(const config::Node& rows, const std::string& name, CollectiveTable& table,
-               config::Errors& errors) {
+/// Rows by the table they are summed up in.
+using RowsByTable = std::map<std::string, std::vector<CollectiveRow>>;
+
+RowsByTable read_rows(const config::Node& rows, const std::string& name,
+                      const CollectiveTable& table, config::Errors& errors) {
+  RowsByTable by_table;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     config::Reader reader(rows.at(i), errors);
     CollectiveRow row;
@@ -45,13 +50,13 @@ void read_rows(const config::Node& rows, const std::string& name, CollectiveTabl
     }
     reader.finish();
     const std::string all = row.size < kLarge ? "nccl_below_16mib" : "nccl_from_16mib";
-    row.table = name.starts_with("vtrain") ? "vtrain_all_reduce" : all;
-    table.rows.push_back(std::move(row));
+    by_table[name.starts_with("vtrain") ? "vtrain_all_reduce" : all].push_back(std::move(row));
   }
+  return by_table;
 }
 
-CollectiveTable read_table(const config::Node& node, const config::Node& fabrics,
-                           config::Errors& errors) {
+void read_table(const config::Node& node, const config::Node& fabrics, config::Errors& errors,
+                std::vector<CollectiveTable>& out) {
   config::Reader reader(node, errors);
   CollectiveTable table;
   const auto name = reader.required<std::string>("table");
@@ -78,10 +83,14 @@ CollectiveTable read_table(const config::Node& node, const config::Node& fabrics
                      ? algorithm
                      : fmt::format(R"({{"name":"auto","algorithm":"{}"}})", algorithm);
   table.launch = reader.optional<Duration>("launch", Duration{});
-  if (const auto rows = reader.required_child("rows"); rows && errors.empty())
-    read_rows(*rows, name, table, errors);
+  if (const auto rows = reader.required_child("rows"); rows && errors.empty()) {
+    for (auto& [part, own] : read_rows(*rows, name, table, errors)) {
+      out.push_back(table);
+      out.back().name = part;
+      out.back().rows = std::move(own);
+    }
+  }
   reader.finish();
-  return table;
 }
 
 }  // namespace
@@ -99,7 +108,7 @@ std::vector<CollectiveTable> read_collective_rows(const config::Document& docume
   reader.finish();
   std::vector<CollectiveTable> out;
   for (std::size_t i = 0; fabrics && tables && i < tables->size(); ++i)
-    out.push_back(read_table(tables->at(i), *fabrics, errors));
+    read_table(tables->at(i), *fabrics, errors, out);
   errors.throw_if_any();
   return out;
 }
@@ -109,18 +118,14 @@ std::vector<ValidationResult> simulate(const CollectiveTable& table) {
   const auto document = config::Document::parse_text(table.fabric, "fabric");
   const topology::Topology fabric = topology::build(document.root(), errors);
   errors.throw_if_any();
-  const auto routings = topology::routing_catalog();
-  const auto spray = config::default_choice("spray", config::descriptions(routings));
-  training::NetworkSettings network;
-  network.routing = config::entry_of(routings, "spray").create(fabric, spray.parameters);
+  training::NetworkSettings network = sprayed(fabric);
   network.protocol.launch = table.launch;
-  std::vector<GpuId> group;
-  for (std::uint32_t g = 0; g < table.ranks; ++g) group.push_back(GpuId{g});
+  const std::vector<GpuId> group = first_gpus(table.ranks);
   std::vector<ValidationResult> results;
   for (const CollectiveRow& row : table.rows) {
     const auto run =
         training::run_collective(fabric, group, {table.operation, row.size}, table.choice, network);
-    results.push_back({row.id, row.table, "time_s", row.published_s, in_seconds(run.time),
+    results.push_back({row.id, table.name, "time_s", row.published_s, in_seconds(run.time),
                        run.algorithm + " " + run.protocol});
   }
   return results;

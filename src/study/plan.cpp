@@ -8,10 +8,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "railyard/config/catalog.hpp"
 #include "railyard/core/check.hpp"
-#include "railyard/topology/routing.hpp"
-#include "railyard/training/iteration_engine.hpp"
+#include "study/alone.hpp"
 #include "study/plan_estimate.hpp"
 
 namespace railyard::study {
@@ -22,21 +20,6 @@ namespace {
 
 constexpr std::array<std::string_view, kTerms> kTermNames{
     "compute", "bubble", "tensor", "pipeline", "data", "context", "expert"};
-
-double peak_of(const PlanRequest& request) {
-  const workload::GpuSpec& gpu = request.gpu;
-  switch (request.precision) {
-    case workload::Precision::fp8:
-      return gpu.peak_fp8.per_s();
-    case workload::Precision::tf32:
-      return gpu.peak_tf32.per_s();
-    case workload::Precision::fp32:
-      return gpu.peak_fp32.per_s();
-    case workload::Precision::bf16:
-      break;
-  }
-  return gpu.peak_bf16.per_s();
-}
 
 /// Candidates that passed, with their estimates.
 struct Estimated {
@@ -183,24 +166,16 @@ double Estimate::total() const {
 }
 
 void simulate(const PlanRequest& request, const topology::Topology& fabric, Finalist& finalist) {
-  const auto table = topology::routing_catalog();
-  const auto spray = config::default_choice("spray", config::descriptions(table));
-  training::NetworkSettings network;
-  network.routing = config::entry_of(table, "spray").create(fabric, spray.parameters);
-  std::vector<GpuId> gpus;
-  for (std::uint32_t g = 0; g < request.gpus; ++g) gpus.push_back(GpuId{g});
   const workload::TrainingSpec spec = spec_of(request, finalist.strategy);
   const auto dag =
       std::make_shared<const workload::IterationDag>(workload::build_iteration(spec, request.gpu));
-  const std::vector<std::shared_ptr<const training::Program>> jobs{
-      training::bind(dag, std::move(gpus), fabric, network, 0)};
-  const training::EngineResult run =
-      training::run_to_steady_state(jobs, fabric, {.iterations_max = 3}, false);
-  const training::JobIterations& job = run.jobs.front();
+  const training::JobIterations job = run_alone(dag, request.gpus, fabric);
   finalist.attribution = job.attribution;
   finalist.iteration_s = job.iteration_ticks / static_cast<double>(kTicksPerSecond);
   finalist.tokens_per_s = dag->tokens / finalist.iteration_s;
-  finalist.mfu = dag->model_flops / (finalist.iteration_s * peak_of(request) * request.gpus);
+  finalist.mfu =
+      dag->model_flops / (finalist.iteration_s *
+                          workload::peak_of(request.gpu, request.precision).per_s() * request.gpus);
   finalist.memory = workload::memory_use(spec);
   finalist.memory_share = static_cast<double>(finalist.memory.total().count()) /
                           static_cast<double>(request.gpu.memory.count());

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "railyard/collective/protocol.hpp"
-#include "railyard/config/catalog.hpp"
+#include "study/alone.hpp"
 
 namespace railyard::study {
 
@@ -13,11 +13,10 @@ using workload::Schedule;
 using workload::TrainingSpec;
 
 FabricRates::FabricRates(const topology::Topology& fabric, std::uint32_t gpus)
-    : fabric_(fabric), gpus_(gpus), island_(island_size(fabric)) {
-  const auto table = topology::routing_catalog();
-  const auto spray = config::default_choice("spray", config::descriptions(table));
-  routing_ = config::entry_of(table, "spray").create(fabric, spray.parameters);
-}
+    : fabric_(fabric),
+      gpus_(gpus),
+      island_(island_size(fabric)),
+      routing_(sprayed(fabric).routing) {}
 
 const FabricRates::Edge& FabricRates::edge(std::uint32_t distance, std::uint32_t flows) const {
   const std::uint32_t reach = std::max(gpus_, 2U);
@@ -102,12 +101,6 @@ StageSet stages_of(const TrainingSpec& spec, const workload::GpuSpec& gpu) {
 
 namespace {
 
-int element_bytes(const TrainingSpec& spec) {
-  return spec.precision == workload::Precision::tf32 || spec.precision == workload::Precision::fp32
-             ? 4
-             : 2;
-}
-
 GroupSpan replicas_of(const TrainingSpec& spec) {
   return {spec.parallelism.tensor, spec.parallelism.replicas()};
 }
@@ -150,7 +143,7 @@ double context_seconds(const TrainingSpec& spec, const workload::StageTimes& tim
   const double width =
       m.latent.key_value_rank > 0 ? m.query_dim() + m.value_dim() : 2.0 * m.head_dim;
   const double all = static_cast<double>(spec.tokens()) * parallelism.context * kv_heads * width *
-                     element_bytes(spec);
+                     static_cast<double>(workload::element_bytes(spec.precision));
   const double gathers = layers * rates.half_ring(all, {parallelism.tensor, parallelism.context});
   const double back = spec.recompute == Recompute::full ? 3 : 2;
   return std::max(0.0, gathers - in_seconds(times.forward)) +
@@ -161,7 +154,8 @@ double expert_seconds(const TrainingSpec& spec, const FabricRates& rates) {
   const auto& parallelism = spec.parallelism;
   if (parallelism.expert < 2) return 0;
   const double routed = std::ceil(static_cast<double>(spec.tokens()) / parallelism.tensor) *
-                        spec.model.experts.per_token * spec.model.hidden * element_bytes(spec);
+                        spec.model.experts.per_token * spec.model.hidden *
+                        static_cast<double>(workload::element_bytes(spec.precision));
   const double passes = spec.recompute == Recompute::full ? 3 : 2;
   const double dispatched = spec.precision == workload::Precision::fp8 ? routed / 2 : routed;
   const GroupSpan group{1, parallelism.expert};
@@ -238,8 +232,8 @@ Estimate estimate(const TrainingSpec& spec, const StageSet& stages, const Fabric
   const double p = parallelism.pipeline;
   const double m = spec.micro_batches();
   const double layers = spec.model.layers / p;
-  const double activation =
-      static_cast<double>(spec.tokens()) * spec.model.hidden * element_bytes(spec);
+  const double activation = static_cast<double>(spec.tokens()) * spec.model.hidden *
+                            static_cast<double>(workload::element_bytes(spec.precision));
   const Exposed exposed{tensor_seconds(spec, rates, activation, layers),
                         context_seconds(spec, stages.middle, rates, layers),
                         expert_seconds(spec, rates)};

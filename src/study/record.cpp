@@ -104,8 +104,13 @@ Record record_of(const config::Node& node, const std::vector<std::string>& colum
   return record;
 }
 
-std::vector<Record> json_records(const std::filesystem::path& path, config::Errors& errors) {
-  const auto document = config::Document::parse_file(path);
+}  // namespace
+
+bool is_csv(const std::filesystem::path& path) {
+  return path.extension() == ".csv";
+}
+
+std::vector<Record> json_records(const config::Document& document, config::Errors& errors) {
   const config::Node root = document.root();
   std::vector<Record> records;
   const auto child = [&](std::string_view key) {
@@ -129,6 +134,8 @@ std::vector<Record> json_records(const std::filesystem::path& path, config::Erro
   }
   return records;
 }
+
+namespace {
 
 /// vTrain's ground truth: one column more or less, names of its own.
 const std::map<std::string, std::string, std::less<>>& vtrain_names() {
@@ -155,8 +162,6 @@ Value value_of(const std::string& text) {
   if (text == "true" || text == "false") return text == "true";
   return text;
 }
-
-namespace {
 
 std::vector<Record> csv_records(const std::filesystem::path& path, config::Errors& errors) {
   config::Csv csv = config::Csv::parse_file(path);
@@ -190,12 +195,6 @@ std::vector<Record> csv_records(const std::filesystem::path& path, config::Error
     records.push_back(std::move(record));
   }
   return records;
-}
-
-}  // namespace
-
-std::vector<Record> read_records(const std::filesystem::path& path, config::Errors& errors) {
-  return path.extension() == ".csv" ? csv_records(path, errors) : json_records(path, errors);
 }
 
 }  // namespace railyard::study

@@ -42,8 +42,11 @@ class Record {
   std::map<std::string, Value> fields_;
 };
 
-/// All rows of a file: JSON ({"rows"} or {"records"}) or CSV.
-[[nodiscard]] std::vector<Record> read_records(const std::filesystem::path& path,
+[[nodiscard]] bool is_csv(const std::filesystem::path& path);
+/// All rows: {"rows"} or {"records"}, and a CSV file.
+[[nodiscard]] std::vector<Record> json_records(const config::Document& document,
                                                config::Errors& errors);
+[[nodiscard]] std::vector<Record> csv_records(const std::filesystem::path& path,
+                                              config::Errors& errors);
 
 }  // namespace railyard::study

@@ -5,9 +5,7 @@
 #include <memory>
 #include <numeric>
 
-#include "railyard/config/catalog.hpp"
-#include "railyard/topology/routing.hpp"
-#include "railyard/training/iteration_engine.hpp"
+#include "study/alone.hpp"
 #include "study/cluster_fabric.hpp"
 
 namespace railyard::study {
@@ -48,18 +46,10 @@ double iteration_seconds(const ValidationRow& row, const workload::GpuSpec& gpu)
   config::Errors errors;
   const topology::Topology fabric = fabric_of(row.cluster, errors);
   errors.throw_if_any();
-  const auto table = topology::routing_catalog();
-  const auto spray = config::default_choice("spray", config::descriptions(table));
-  training::NetworkSettings network;
-  network.routing = config::entry_of(table, "spray").create(fabric, spray.parameters);
-  std::vector<GpuId> gpus;
-  for (std::uint32_t g = 0; g < row.cluster.gpus; ++g) gpus.push_back(GpuId{g});
-  const std::vector<std::shared_ptr<const training::Program>> jobs{training::bind(
-      std::make_shared<const workload::IterationDag>(workload::build_iteration(row.spec, gpu)),
-      std::move(gpus), fabric, network, 0)};
-  const training::EngineResult result =
-      training::run_to_steady_state(jobs, fabric, {.iterations_max = 3}, false);
-  return result.jobs.front().iteration_ticks / static_cast<double>(kTicksPerSecond);
+  const auto dag =
+      std::make_shared<const workload::IterationDag>(workload::build_iteration(row.spec, gpu));
+  return run_alone(dag, row.cluster.gpus, fabric).iteration_ticks /
+         static_cast<double>(kTicksPerSecond);
 }
 
 }  // namespace

@@ -145,11 +145,7 @@ class RowReader {
   void read_training(TrainingSpec& spec) {
     spec.global_batch = need("global_batch");
     spec.micro_batch = need("micro_batch");
-    constexpr std::array<workload::Precision, 5> kPrecisions{
-        workload::Precision::bf16, workload::Precision::bf16, workload::Precision::fp8,
-        workload::Precision::tf32, workload::Precision::fp32};
-    spec.precision =
-        kPrecisions.at(choice("precision", {"bf16", "fp16", "fp8", "tf32", "fp32"}, 0));
+    spec.precision = workload::precision_of(choice("precision", workload::precision_words(), 0));
     const std::string recompute = record_.text("recompute").value_or("none");
     if (recompute.starts_with("full")) {
       spec.recompute = workload::Recompute::full;
@@ -233,17 +229,33 @@ class RowReader {
 
 }  // namespace
 
-std::vector<ValidationRow> read_validation_rows(const std::filesystem::path& path,
-                                                const Changes& changes) {
-  Errors errors;
+namespace {
+
+std::vector<ValidationRow> rows_of(std::vector<Record> records, const Changes& changes,
+                                   const std::string& name, Errors& errors) {
   std::vector<ValidationRow> rows;
-  for (Record& record : read_records(path, errors)) {
+  for (Record& record : records) {
     for (const auto& [field, value] : changes) record.set(field, value_of(value));
     rows.push_back(RowReader(record, errors).read());
   }
-  if (rows.empty() && errors.empty()) errors.add(path.generic_string() + ": no rows");
+  if (rows.empty() && errors.empty()) errors.add(name + ": no rows");
   errors.throw_if_any();
   return rows;
+}
+
+}  // namespace
+
+std::vector<ValidationRow> read_validation_rows(const std::filesystem::path& path,
+                                                const Changes& changes) {
+  if (!is_csv(path)) return read_validation_rows(config::Document::parse_file(path), changes);
+  Errors errors;
+  return rows_of(csv_records(path, errors), changes, path.generic_string(), errors);
+}
+
+std::vector<ValidationRow> read_validation_rows(const config::Document& document,
+                                                const Changes& changes) {
+  Errors errors;
+  return rows_of(json_records(document, errors), changes, document.name(), errors);
 }
 
 }  // namespace railyard::study

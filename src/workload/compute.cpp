@@ -195,22 +195,40 @@ void add_experts(const TrainingSpec& spec, const Roofline& roofline, const Roofl
 
 }  // namespace
 
+const std::vector<std::string_view>& precision_words() {
+  static const std::vector<std::string_view> kWords{"bf16", "fp16", "fp8", "tf32", "fp32"};
+  return kWords;
+}
+
+Precision precision_of(std::size_t word) {
+  constexpr std::array<Precision, 5> kPrecisions{Precision::bf16, Precision::bf16, Precision::fp8,
+                                                 Precision::tf32, Precision::fp32};
+  return kPrecisions.at(word);
+}
+
+FlopRate peak_of(const GpuSpec& gpu, Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+      break;
+    case Precision::fp8:
+      return gpu.peak_fp8;
+    case Precision::tf32:
+      return gpu.peak_tf32;
+    case Precision::fp32:
+      return gpu.peak_fp32;
+  }
+  return gpu.peak_bf16;
+}
+
 std::int64_t element_bytes(Precision precision) {
   return precision == Precision::tf32 || precision == Precision::fp32 ? 4 : 2;
 }
 
 PrecisionRate rate_of(const GpuSpec& gpu, Precision precision) {
-  switch (precision) {
-    case Precision::bf16:
-      break;
-    case Precision::fp8:
-      return {gpu.peak_fp8.per_s() * gpu.gemm_efficiency_fp8, 1, 2};
-    case Precision::tf32:
-      return {gpu.peak_tf32.per_s() * gpu.gemm_efficiency, 4, 4};
-    case Precision::fp32:
-      return {gpu.peak_fp32.per_s() * gpu.gemm_efficiency, 4, 4};
-  }
-  return {gpu.peak_bf16.per_s() * gpu.gemm_efficiency, 2, 2};
+  const bool fp8 = precision == Precision::fp8;
+  const auto bytes = static_cast<double>(element_bytes(precision));
+  const double efficiency = fp8 ? gpu.gemm_efficiency_fp8 : gpu.gemm_efficiency;
+  return {peak_of(gpu, precision).per_s() * efficiency, fp8 ? 1 : bytes, bytes};
 }
 
 double Roofline::gemm(const Product& product) const {
@@ -283,7 +301,7 @@ PassTimes embedding_times(const TrainingSpec& spec, const GpuSpec& gpu) {
 }
 
 PassTimes head_times(const TrainingSpec& spec, const GpuSpec& gpu) {
-  const bool wide = spec.precision == Precision::tf32 || spec.precision == Precision::fp32;
+  const bool wide = element_bytes(spec.precision) == 4;
   const Roofline roofline(gpu, wide ? spec.precision : Precision::bf16, spec.stack.gemm);
   const std::int64_t tokens = spec.tokens();
   const std::int64_t vocabulary = divided_up(spec.model.vocabulary, spec.parallelism.tensor);

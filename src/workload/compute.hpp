@@ -58,9 +58,6 @@ struct PrecisionRate {
 };
 [[nodiscard]] PrecisionRate rate_of(const GpuSpec& gpu, Precision precision);
 
-/// Of activations and weights.
-[[nodiscard]] std::int64_t element_bytes(Precision precision);
-
 [[nodiscard]] PassTimes layer_times(const TrainingSpec& spec, const GpuSpec& gpu,
                                     std::uint32_t layer);
 [[nodiscard]] PassTimes embedding_times(const TrainingSpec& spec, const GpuSpec& gpu);

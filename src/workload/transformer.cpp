@@ -27,24 +27,20 @@ constexpr int kLaunchesHeadBackward = 22;
 
 /// Compute times of the parts a stage is made of; a stage is a sum of whole parts, so that any
 /// grouping of its layers has the same duration to the tick.
-class Parts {
- public:
-  Parts(const TrainingSpec& spec, const GpuSpec& gpu)
-      : spec_(spec),
-        dense_(layer_times(spec, gpu, 0)),
-        sparse_(layer_times(spec, gpu, spec.model.layers - 1)),
-        embedding(embedding_times(spec, gpu)),
-        head(head_times(spec, gpu)) {}
+struct Parts {
+  Parts(const TrainingSpec& training, const GpuSpec& gpu)
+      : spec(training),
+        dense(layer_times(training, gpu, 0)),
+        sparse(layer_times(training, gpu, training.model.layers - 1)),
+        embedding(embedding_times(training, gpu)),
+        head(head_times(training, gpu)) {}
   [[nodiscard]] const PassTimes& layer(std::uint32_t layer) const {
-    return spec_.model.has_experts(layer) ? sparse_ : dense_;
+    return spec.model.has_experts(layer) ? sparse : dense;
   }
 
- private:
-  const TrainingSpec& spec_;
-  PassTimes dense_;
-  PassTimes sparse_;
-
- public:
+  const TrainingSpec& spec;
+  PassTimes dense;
+  PassTimes sparse;
   PassTimes embedding;
   PassTimes head;
 };

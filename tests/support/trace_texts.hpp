@@ -2,6 +2,8 @@
 // name.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -93,6 +95,23 @@ inline workload::Trace read_texts(std::string_view reader, const std::vector<std
     return entry.read(files, choice.parameters);
   }
   throw config::ConfigError("no such reader");
+}
+
+/// The first line of why the texts are refused; empty: they are read.
+inline std::string refusal(std::string_view reader, const std::vector<std::string>& texts,
+                           std::string_view terms = "{}") {
+  try {
+    static_cast<void>(read_texts(reader, texts, terms));
+  } catch (const config::ConfigError& error) {
+    return error.lines().front();
+  }
+  return {};
+}
+
+inline bool contains(const std::string& text, std::string_view part) {
+  const bool has = text.find(part) != std::string::npos;
+  if (!has) MESSAGE("missing \"", std::string(part), "\" in: ", text);
+  return has;
 }
 
 }  // namespace railyard::test

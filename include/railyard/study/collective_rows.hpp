@@ -17,13 +17,14 @@ namespace railyard::study {
 
 struct CollectiveRow {
   std::string id;
-  std::string table;
   Bytes size;
   double published_s = 0;
 };
 
-/// Rows of one table, which share a fabric.
+/// Rows that share a fabric and are summed up together.
 struct CollectiveTable {
+  /// nccl_below_16mib or nccl_from_16mib, and vtrain_all_reduce where the file's name begins so.
+  std::string name;
   std::string fabric;  ///< JSON of a topology
   std::uint32_t ranks = 0;
   collective::Operation operation = collective::Operation::all_reduce;
@@ -36,8 +37,7 @@ struct CollectiveTable {
 [[nodiscard]] bool has_collectives(const config::Document& document);
 /// Throws ConfigError naming the place of what is wrong.
 [[nodiscard]] std::vector<CollectiveTable> read_collective_rows(const config::Document& document);
-/// Times in seconds, one per row; rows are summed up in the tables nccl_small (below 16 MiB), nccl
-/// (from there on) and, where the table's name begins so, vtrain_all_reduce.
+/// Times in seconds, one per row.
 [[nodiscard]] std::vector<ValidationResult> simulate(const CollectiveTable& table);
 
 }  // namespace railyard::study

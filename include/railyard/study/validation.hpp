@@ -22,10 +22,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "railyard/config/document.hpp"
 #include "railyard/workload/transformer.hpp"
 
 namespace railyard::study {
@@ -77,9 +79,21 @@ struct ValidationSummary {
 /// Fields set in every row, as text.
 using Changes = std::vector<std::pair<std::string, std::string>>;
 
+/// What can be simulated by itself: a row, or rows of collectives that share a fabric.
+struct Measurement {
+  std::string table;
+  std::function<std::vector<ValidationResult>()> simulate;
+};
+/// All that a file of rows or of collectives (collective_rows.hpp) holds, in its order. Throws as
+/// read_validation_rows does; `changes` are of rows.
+[[nodiscard]] std::vector<Measurement> read_measurements(const std::filesystem::path& path,
+                                                         const Changes& changes = {});
+
 /// Throws ConfigError naming the place of what is wrong.
 [[nodiscard]] std::vector<ValidationRow> read_validation_rows(const std::filesystem::path& path,
                                                               const Changes& changes = {});
+[[nodiscard]] std::vector<ValidationRow> read_validation_rows(const config::Document& document,
+                                                              const Changes& changes);
 
 /// One iteration in its steady state on a fabric of the row's cluster without oversubscription.
 [[nodiscard]] ValidationResult simulate(const ValidationRow& row);

@@ -145,6 +145,14 @@ enum class Precision : std::uint8_t {
   fp32
 };
 
+/// The words users write: "bf16", "fp16" (computes as bf16 does), "fp8", "tf32", "fp32".
+[[nodiscard]] const std::vector<std::string_view>& precision_words();
+[[nodiscard]] Precision precision_of(std::size_t word);
+/// Peak rate of matrix products; zero: the GPU has none.
+[[nodiscard]] FlopRate peak_of(const GpuSpec& gpu, Precision precision);
+/// Bytes of an activation or weight.
+[[nodiscard]] std::int64_t element_bytes(Precision precision);
+
 /// What the training framework adds to what the hardware takes. A pass cannot be faster than its
 /// operations are launched: about 30 a layer forward, 42 backward, 4 a tensor collective, and as
 /// many as a layer's for the model's ends (calibration study, §2; the ends from the same rows).

@@ -13,26 +13,6 @@ using namespace railyard::workload;
 using namespace railyard::test;
 using namespace std::chrono_literals;
 
-namespace {
-
-std::string refusal(std::string_view reader, const std::vector<std::string>& texts,
-                    std::string_view terms = "{}") {
-  try {
-    static_cast<void>(read_texts(reader, texts, terms));
-  } catch (const config::ConfigError& error) {
-    return error.lines().front();
-  }
-  return {};
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  const bool has = text.find(part) != std::string::npos;
-  if (!has) MESSAGE("missing \"", std::string(part), "\" in: ", text);
-  return has;
-}
-
-}  // namespace
-
 // formats.md §4a trap 1: every width that AttributeProto has, with the value 1 MiB (sint zigzags it
 // to 2 MiB).
 TEST_CASE("Chakra integers of every width are read") {

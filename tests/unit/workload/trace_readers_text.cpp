@@ -13,22 +13,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::string refusal(std::string_view reader, const std::vector<std::string>& texts,
-                    std::string_view terms = "{}") {
-  try {
-    static_cast<void>(read_texts(reader, texts, terms));
-  } catch (const config::ConfigError& error) {
-    return error.lines().front();
-  }
-  return {};
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  const bool has = text.find(part) != std::string::npos;
-  if (!has) MESSAGE("missing \"", std::string(part), "\" in: ", text);
-  return has;
-}
-
 std::size_t count(const Trace& trace, TraceKind kind) {
   std::size_t sum = 0;
   for (const RankTrace& rank : trace.ranks) {
