@@ -8,6 +8,7 @@
 #include "command_line.hpp"
 #include "output.hpp"
 #include "parallel.hpp"
+#include "railyard/metrics/run_result.hpp"
 #include "railyard/report/json_writer.hpp"
 #include "railyard/report/report.hpp"
 #include "railyard/report/table.hpp"
@@ -227,15 +228,8 @@ void add_finalist(report::JsonWriter& json, const Finalist& it) {
   json.member("memory_share", it.memory_share);
   json.key("attribution");
   json.open('{');
-  json.member("compute", in_seconds(it.attribution.compute));
-  json.member("bubble", in_seconds(it.attribution.bubble));
-  json.member("exposed_tp", in_seconds(it.attribution.exposed_tp));
-  json.member("exposed_pp", in_seconds(it.attribution.exposed_pp));
-  json.member("exposed_dp", in_seconds(it.attribution.exposed_dp));
-  json.member("exposed_ep", in_seconds(it.attribution.exposed_ep));
-  json.member("exposed_cp", in_seconds(it.attribution.exposed_cp));
-  json.member("latency", in_seconds(it.attribution.latency));
-  json.member("contention", in_seconds(it.attribution.contention));
+  for (const metrics::AttributionPart& part : metrics::attribution_parts())
+    json.member(part.key, in_seconds(it.attribution.*part.member));
   json.close('}');
   json.key("loses_by");
   if (it.loss.part.empty()) {

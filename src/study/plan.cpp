@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "railyard/core/check.hpp"
+#include "railyard/metrics/run_result.hpp"
 #include "study/alone.hpp"
 #include "study/plan_estimate.hpp"
 
@@ -98,27 +99,13 @@ Term losing_term(const Estimate& other, const Estimate& best) {
 }
 
 Loss loss_of(const training::Attribution& other, const training::Attribution& best) {
-  using training::Attribution;
-  struct Part {
-    std::string_view name;
-    Duration Attribution::*value;
-  };
-  constexpr std::array<Part, 9> kParts{{{"compute", &Attribution::compute},
-                                        {"bubble", &Attribution::bubble},
-                                        {"exposed_tp", &Attribution::exposed_tp},
-                                        {"exposed_pp", &Attribution::exposed_pp},
-                                        {"exposed_dp", &Attribution::exposed_dp},
-                                        {"exposed_ep", &Attribution::exposed_ep},
-                                        {"exposed_cp", &Attribution::exposed_cp},
-                                        {"latency", &Attribution::latency},
-                                        {"contention", &Attribution::contention}}};
   Loss loss;
   Duration most{};
-  for (const Part& part : kParts) {
-    const Duration excess = other.*part.value - best.*part.value;
+  for (const metrics::AttributionPart& part : metrics::attribution_parts()) {
+    const Duration excess = other.*part.member - best.*part.member;
     if (excess <= most) continue;
     most = excess;
-    loss.part = part.name;
+    loss.part = part.key;
   }
   loss.share = in_seconds(most) / in_seconds(best.total());
   return loss;

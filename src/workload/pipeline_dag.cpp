@@ -86,7 +86,7 @@ class PipelineBuilder {
     read_.assign(actors, kNone);
     previous_.assign(actors, kNone);
     gathered_.resize(plan_.chunks.size());
-    if (plan_.zero > 0 && plan_.zero < 3 && plan_.overlap_parameters) gather_all(true);
+    if (shards_states() && plan_.overlap_parameters) gather_all(true);
     for (std::uint32_t block = 0; block < layout_.blocks(); ++block) add_block(block);
     reduced_.resize(layout_.homes());
     if (plan_.zero < 3) {
@@ -94,11 +94,14 @@ class PipelineBuilder {
     }
     if (layout_.tied(0).count > 0) reduce_tied();
     for (std::uint32_t stage = 0; stage < p_; ++stage) add_optimizers(stage);
-    if (plan_.zero > 0 && plan_.zero < 3 && !plan_.overlap_parameters) gather_all(false);
+    if (shards_states() && !plan_.overlap_parameters) gather_all(false);
     return std::move(builder_.dag());
   }
 
  private:
+  /// ZeRO 1 or 2: parameters are whole, and gathered once an iteration.
+  [[nodiscard]] bool shards_states() const { return plan_.zero == 1 || plan_.zero == 2; }
+
   // ---- single tasks ----
 
   std::uint32_t add_compute(std::uint32_t actor, Duration duration, const Tasks& dependencies) {
@@ -466,23 +469,20 @@ class PipelineBuilder {
   void reduce_gradients(std::uint32_t home) {
     const auto operation =
         plan_.zero == 0 ? collective::Operation::all_reduce : collective::Operation::reduce_scatter;
-    auto& out = reduced_[home];
     for (const std::uint32_t chunk : layout_.chunks_of_home(home)) {
-      std::vector<Tasks> computed;  // by segment
-      for (const std::uint32_t stage : layout_.stages_of_home(home)) {
-        const auto& there = computed_[chunk][stage];
-        computed.resize(std::max(computed.size(), there.size()));
-        for (std::size_t s = 0; s < there.size(); ++s)
-          computed[s].insert(computed[s].end(), there[s].begin(), there[s].end());
-      }
       const auto& segments = plan_.chunks[chunk].backward;
       for (std::size_t s = 0; s < segments.size(); ++s) {
-        // What was computed in one piece leaves in buckets nevertheless.
-        const Tasks& ready = s < computed.size() ? computed[s] : computed.back();
+        Tasks ready;
+        for (const std::uint32_t stage : layout_.stages_of_home(home)) {
+          // What was computed in one piece leaves in buckets nevertheless.
+          const auto& computed = computed_[chunk][stage];
+          const Tasks& piece = computed[std::min(s, computed.size() - 1)];
+          ready.insert(ready.end(), piece.begin(), piece.end());
+        }
         const Tasks tasks = over_replicas(home, operation, segments[s].gradients,
                                           segments[s].expert_gradients, false, ready);
         if (tasks.empty()) continue;
-        out.buckets.push_back({chunk, tasks});
+        reduced_[home].push_back({chunk, tasks});
       }
     }
   }
@@ -515,7 +515,7 @@ class PipelineBuilder {
   [[nodiscard]] std::uint32_t bucket_of(std::uint32_t home, std::uint32_t chunk,
                                         std::uint32_t tensor) const {
     std::uint32_t found = kNone;
-    for (const Bucket& bucket : reduced_[home].buckets) {
+    for (const Bucket& bucket : reduced_[home]) {
       if (bucket.chunk != chunk || tensor >= bucket.tasks.size()) continue;
       found = bucket.tasks[tensor];
       if (chunk != 0) break;
@@ -529,7 +529,7 @@ class PipelineBuilder {
     const std::uint32_t home = layout_.home_of(stage);
     // One stream a group: the last bucket is the last to end.
     std::size_t groups = 0;
-    const auto& buckets = reduced_[home].buckets;
+    const auto& buckets = reduced_[home];
     for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
       for (std::size_t g = groups; g < bucket->tasks.size(); ++g)
         shared.push_back(bucket->tasks[g]);
@@ -573,9 +573,6 @@ class PipelineBuilder {
     std::uint32_t chunk;
     Tasks tasks;  ///< by group: dense ones first
   };
-  struct Reduced {
-    std::vector<Bucket> buckets;  ///< in order
-  };
 
   const PipelinePlan& plan_;
   std::uint32_t t_;
@@ -587,7 +584,7 @@ class PipelineBuilder {
   Sends sends_;                                            ///< of the block being added
   std::vector<std::vector<Pass>> last_gradient_pass_;      ///< [stage][chunk]
   std::vector<std::vector<std::vector<Tasks>>> computed_;  ///< [chunk][stage][segment] → by block
-  std::vector<Reduced> reduced_;                           ///< by home
+  std::vector<std::vector<Bucket>> reduced_;               ///< by home, in order
   std::vector<Tasks> tied_;                                ///< by block
   std::vector<Tasks> optimizers_;                          ///< by stage
   std::vector<std::vector<Tasks>> gathered_;  ///< by chunk and segment: parameters that arrive

@@ -23,11 +23,9 @@ class PipelineLayout {
   PipelineLayout(const PipelinePlan& plan, IterationDag& dag);
 
   [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
-  [[nodiscard]] std::uint32_t stages() const { return p_; }
   [[nodiscard]] std::uint32_t actor(std::uint32_t block, std::uint32_t stage) const {
     return block + blocks_ * stage;
   }
-  [[nodiscard]] std::uint32_t stage_of_actor(std::uint32_t actor) const { return actor / blocks_; }
   /// The stage where a chunk works on a micro-batch.
   [[nodiscard]] std::uint32_t stage_of(std::uint32_t chunk, std::uint32_t micro_batch) const {
     const bool mirrored =

@@ -7,6 +7,7 @@
 
 #include "railyard/config/json_stream.hpp"
 #include "railyard/config/text_lines.hpp"
+#include "workload/chakra_numbers.hpp"
 
 namespace railyard::workload {
 namespace {
@@ -15,12 +16,6 @@ using collective::Operation;
 using config::ConfigError;
 using config::ParameterSpec;
 using config::ParameterType;
-
-constexpr std::uint64_t kMetadata = 1;
-constexpr std::uint64_t kSend = 5;
-constexpr std::uint64_t kReceive = 6;
-constexpr std::uint64_t kCollective = 7;
-constexpr std::int64_t kBarrier = 9;
 
 /// Streams of a rank: computations of one run one at a time.
 enum Stream : std::uint16_t { gpu, cpu, memory, none };
@@ -31,16 +26,16 @@ constexpr std::string_view kCommNames[] = {
 
 std::optional<Operation> operation_of(std::int64_t comm_type) {
   switch (comm_type) {
-    case 0:
+    case chakra::kAllReduce:
       return Operation::all_reduce;
-    case kChakraAllGather:
+    case chakra::kAllGather:
       return Operation::all_gather;
-    case 5:
+    case chakra::kBroadcast:
       return Operation::broadcast;
-    case 6:
+    case chakra::kAllToAll:
       return Operation::all_to_all;
-    case 7:
-    case 8:
+    case chakra::kReduceScatter:
+    case chakra::kReduceScatterBlock:
       return Operation::reduce_scatter;
     default:
       return std::nullopt;
@@ -232,13 +227,13 @@ void ChakraTrace::add_collective(const ChakraNode& node, TraceOperation& operati
   if (!node.comm_type) fail(node, "a collective without attribute comm_type");
   const std::int64_t type = *node.comm_type;
   operation.group = group_of(node);
-  if (type == kBarrier) {
+  if (type == chakra::kBarrier) {
     operation.kind = TraceKind::barrier;
     return;
   }
   const auto known = operation_of(type);
   if (!known) {
-    const bool named = type >= 0 && type <= kBarrier;
+    const bool named = type >= 0 && type <= chakra::kBarrier;
     fail(node, fmt::format("comm_type {}{} is not simulated; 0, 2, 5, 6, 7, 8 and 9 are", type,
                            named ? fmt::format(" ({})", kCommNames[type]) : ""));
   }
@@ -248,7 +243,7 @@ void ChakraTrace::add_collective(const ChakraNode& node, TraceOperation& operati
 }
 
 void ChakraTrace::add_message(const ChakraNode& node, TraceOperation& operation) {
-  const bool sends = node.type == kSend;
+  const bool sends = node.type == chakra::kSend;
   operation.kind = sends ? TraceKind::send : TraceKind::receive;
   const auto& peer = sends ? node.comm_destination : node.comm_source;
   if (!peer) fail(node, fmt::format("without attribute {}", sends ? "comm_dst" : "comm_src"));
@@ -263,18 +258,18 @@ void ChakraTrace::add_message(const ChakraNode& node, TraceOperation& operation)
 }
 
 void ChakraTrace::add(const ChakraNode& node) {
-  if (node.type > kCollective) fail(node, fmt::format("type {} is unknown", node.type));
+  if (node.type > chakra::kCollective) fail(node, fmt::format("type {} is unknown", node.type));
   if (node.comm_size && (*node.comm_size < 0 || *node.comm_size > kTraceBytesMax))
     fail(node, fmt::format("comm_size {} is out of range", *node.comm_size));
   TraceOperation operation;
   operation.id = node.id;
-  if (node.type == kCollective) {
+  if (node.type == chakra::kCollective) {
     add_collective(node, operation);
-  } else if (node.type == kSend || node.type == kReceive) {
+  } else if (node.type == chakra::kSend || node.type == chakra::kReceive) {
     add_message(node, operation);
-  } else if (node.type <= kMetadata) {
+  } else if (node.type <= chakra::kMetadata) {
     operation.stream = Stream::none;
-    if (node.type == kMetadata && node.name.find("process_group:init") != std::string::npos)
+    if (node.type == chakra::kMetadata && node.name.find("process_group:init") != std::string::npos)
       read_process_groups(node);
   } else {
     const bool is_memory = node.type < 4;

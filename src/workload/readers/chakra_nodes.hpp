@@ -93,8 +93,4 @@ class ChakraTrace {
   std::uint64_t dangling_ = 0;
 };
 
-/// Size in the convention of collective::Request: the gathered result, where Chakra gives a rank's
-/// shard (checked against ASTRA-sim's algorithms, see docs/validation-astra-sim.md).
-inline constexpr std::int64_t kChakraAllGather = 2;
-
 }  // namespace railyard::workload

@@ -15,6 +15,7 @@
 
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
+#include "workload/chakra_numbers.hpp"
 #include "workload/writers/rank_tasks.hpp"
 
 namespace railyard::workload {
@@ -22,12 +23,6 @@ namespace {
 
 using collective::Operation;
 using protozero::pbf_writer;
-
-constexpr std::uint32_t kMetadata = 1;
-constexpr std::uint32_t kCompute = 4;
-constexpr std::uint32_t kSend = 5;
-constexpr std::uint32_t kReceive = 6;
-constexpr std::uint32_t kCollective = 7;
 
 void put_framed(std::ostream& out, const std::string& message) {
   std::string length;
@@ -44,19 +39,19 @@ void put_attribute(pbf_writer& node, const char* name, std::int64_t value) {
 std::int64_t comm_type(Operation operation) {
   switch (operation) {
     case Operation::all_reduce:
-      return 0;
+      return chakra::kAllReduce;
     case Operation::all_gather:
-      return 2;
+      return chakra::kAllGather;
     case Operation::broadcast:
-      return 5;
+      return chakra::kBroadcast;
     case Operation::all_to_all:
-      return 6;
+      return chakra::kAllToAll;
     case Operation::reduce_scatter:
-      return 7;
+      return chakra::kReduceScatter;
     case Operation::reduce:
-      return 1;
+      return chakra::kReduce;
     case Operation::barrier:
-      return 9;
+      return chakra::kBarrier;
     case Operation::send_recv:
       break;
   }
@@ -93,7 +88,7 @@ class RankWriter {
                           ranks);
     }
     if (list.empty()) return;
-    std::string node = begin(kMetadata, "## process_group:init ##");
+    std::string node = begin(chakra::kMetadata, "## process_group:init ##");
     pbf_writer message(node);
     pbf_writer(message, 8).add_string(1, fmt::format("[{}]", list));
     put_framed(out_, node);
@@ -123,13 +118,13 @@ class RankWriter {
     const Task& task = dag_.tasks[t];
     const bool sends = task.kind == TaskKind::send && tasks_.is_sender(t, rank_);
     for (std::uint32_t i = 0; i < task.repeat; ++i) {
-      const std::uint32_t type = has_duration(task.kind)             ? kCompute
-                                 : task.kind == TaskKind::collective ? kCollective
-                                 : sends                             ? kSend
-                                                                     : kReceive;
+      const std::uint32_t type = has_duration(task.kind)             ? chakra::kCompute
+                                 : task.kind == TaskKind::collective ? chakra::kCollective
+                                 : sends                             ? chakra::kSend
+                                                                     : chakra::kReceive;
       std::string node = begin(type, fmt::format("task {}", t));
       pbf_writer message(node);
-      if (i == 0 && type != kReceive) put_waits(message, t);
+      if (i == 0 && type != chakra::kReceive) put_waits(message, t);
       if (i > 0) {
         const std::uint64_t before = next_id_ - 2;
         message.add_packed_uint64(5, &before, &before + 1);
@@ -142,7 +137,7 @@ class RankWriter {
 
   void put_what(pbf_writer& message, std::uint32_t t, std::uint32_t type) {
     const Task& task = dag_.tasks[t];
-    if (type == kCompute) {
+    if (type == chakra::kCompute) {
       constexpr std::int64_t kTicksPerMicrosecond = 100'000;
       message.add_uint64(
           7, static_cast<std::uint64_t>((task.duration.count() + kTicksPerMicrosecond / 2) /
@@ -154,8 +149,8 @@ class RankWriter {
       attribute.add_string(1, "is_cpu_op");
       attribute.add_bool(27, task.kind == TaskKind::host);
     }
-    if (type == kCompute) return;
-    if (type == kCollective) {
+    if (type == chakra::kCompute) return;
+    if (type == chakra::kCollective) {
       const auto members = static_cast<std::int64_t>(dag_.groups[task.group].size());
       const bool shard = task.operation == Operation::all_gather;
       if (shard && task.size.count() % members != 0) {
@@ -173,8 +168,8 @@ class RankWriter {
     }
     put_attribute(message, "comm_size", task.size.count());
     put_attribute(message, "comm_tag", t);
-    put_attribute(message, "comm_src", type == kSend ? rank_ : tasks_.partner(t, rank_));
-    put_attribute(message, "comm_dst", type == kSend ? tasks_.partner(t, rank_) : rank_);
+    put_attribute(message, "comm_src", type == chakra::kSend ? rank_ : tasks_.partner(t, rank_));
+    put_attribute(message, "comm_dst", type == chakra::kSend ? tasks_.partner(t, rank_) : rank_);
   }
 
   const IterationDag& dag_;
