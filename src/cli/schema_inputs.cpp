@@ -329,6 +329,7 @@ std::string network_schema() {
                  {"transport", words({"ideal"})},
                  {"routing", choice(config::descriptions(topology::routing_catalog()))},
                  {"collectives", words({"coupled", "stepped"})},
+                 {"reuse", boolean()},
                  {"protocol", protocol},
                  {"phases", integer(1)},
                  {"iterations_together", integer(1)}});

@@ -217,6 +217,7 @@ void decode_network(const Node& node, Errors& errors, World& world) {
   const std::size_t execution = reader.optional_choice("collectives", {"coupled", "stepped"}, 0);
   world.network.execution =
       execution == 0 ? training::Execution::coupled : training::Execution::stepped;
+  world.network.reuse = reader.optional<bool>("reuse", true);
   if (const auto protocol = reader.child("protocol")) {
     Reader fields(*protocol, errors);
     collective::Protocol& known = world.network.protocol;

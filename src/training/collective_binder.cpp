@@ -6,6 +6,7 @@
 
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
+#include "step_classes.hpp"
 
 namespace railyard::training {
 
@@ -74,21 +75,50 @@ std::uint32_t CollectiveBinder::bind(const Task& task) {
   if (task.shares != 0) request.shares = program_.dag->shares[task.shares - 1];
   const ResolvedCollective what = resolve(program_.dag->collectives.of(task.operation), request,
                                           group.gpus, group.shape, topology_, network_.protocol);
-  Activity activity =
+  const Activity activity =
       coupled_activity(what.algorithm->coupled(request, group.shape), group, what, task.repeat);
-  const bool steps =
-      network_.execution == Execution::stepped && task.cause != Cause::tensor && task.repeat == 1;
-  const bool something = activity.flow_count > 0 || activity.stepped != 0;
-  if (something && (steps || loggp())) {
-    if (activity.stepped != 0) program_.stepped.pop_back();
-    bind_steps(repeated(what.algorithm->schedule(request, group.shape), task.repeat), group, what);
-    activity.flow_count = 0;
-    activity.tail = what.costs.once;
-    activity.stepped = static_cast<std::uint32_t>(program_.stepped.size());
+  if (activity.flow_count == 0 && activity.stepped == 0) return activities_[key] = 0;
+  program_.activities.push_back(activity);
+  const auto count = static_cast<std::uint32_t>(program_.activities.size());
+  if (network_.execution == Execution::stepped || loggp()) {
+    wanted_.push_back(Wanted{count - 1, task.group, task.repeat, std::move(request), what});
   }
-  const bool nothing = activity.flow_count == 0 && activity.stepped == 0;
-  if (!nothing) program_.activities.push_back(activity);
-  return activities_[key] = nothing ? 0 : static_cast<std::uint32_t>(program_.activities.size());
+  return activities_[key] = count;
+}
+
+void CollectiveBinder::bind_steps() {
+  StepClasses classes(program_, topology_);
+  for (const Wanted& wanted : wanted_) {
+    const Group& group = groups_.at(wanted.group);
+    Activity& activity = program_.activities[wanted.activity];
+    const collective::Schedule once = wanted.what.algorithm->schedule(wanted.request, group.shape);
+    const auto whole = [&] {
+      return bind_schedule(repeated(once, wanted.repeat), group, wanted.what);
+    };
+    if (!activity.timed) {
+      keep(activity, whole());
+      activity.flow_count = 0;
+      activity.tail = wanted.what.costs.once;
+      continue;
+    }
+    const Duration length =
+        classes.length(bind_schedule(once, group, wanted.what), wanted.repeat, whole) +
+        wanted.what.costs.once;
+    activity.latency = std::min(activity.latency, length);
+    activity.tail = activity.latency;
+    activity.alone = length - activity.latency;
+  }
+  wanted_.clear();
+}
+
+/// In place of the form that the activity had.
+void CollectiveBinder::keep(Activity& activity, SteppedCollective form) {
+  if (activity.stepped != 0) {
+    program_.stepped[activity.stepped - 1] = std::move(form);
+    return;
+  }
+  program_.stepped.push_back(std::move(form));
+  activity.stepped = static_cast<std::uint32_t>(program_.stepped.size());
 }
 
 const Edge& CollectiveBinder::edge_between(const Group& group, std::uint32_t source,
@@ -193,15 +223,14 @@ Activity CollectiveBinder::coupled_activity(const collective::Coupled& form, con
     activity.tail = activity.latency;
     program_.flows.push_back(phases.front().flow);
   } else {
-    bind_chain(phases);
     activity.tail = what.costs.once * repeat;
-    activity.stepped = static_cast<std::uint32_t>(program_.stepped.size());
+    keep(activity, bind_chain(phases));
   }
   return activity;
 }
 
 /// Phases one after the other: each waits for the arrival of the one before.
-void CollectiveBinder::bind_chain(const std::vector<BoundPhase>& phases) {
+SteppedCollective CollectiveBinder::bind_chain(const std::vector<BoundPhase>& phases) const {
   SteppedCollective bound;
   for (std::uint32_t i = 0; i < phases.size(); ++i) {
     SteppedCollective::Step step;
@@ -215,11 +244,12 @@ void CollectiveBinder::bind_chain(const std::vector<BoundPhase>& phases) {
     }
     bound.steps.push_back(step);
   }
-  program_.stepped.push_back(std::move(bound));
+  return bound;
 }
 
-void CollectiveBinder::bind_steps(const collective::Schedule& schedule, const Group& group,
-                                  const ResolvedCollective& what) {
+SteppedCollective CollectiveBinder::bind_schedule(const collective::Schedule& schedule,
+                                                  const Group& group,
+                                                  const ResolvedCollective& what) {
   SteppedCollective bound;
   const auto count = schedule.transfers.size();
   const std::uint32_t ranks = group.shape.ranks();
@@ -257,7 +287,7 @@ void CollectiveBinder::bind_steps(const collective::Schedule& schedule, const Gr
       bound.dependents[before.first_dependent + before.dependent_count++] = i;
     }
   }
-  program_.stepped.push_back(std::move(bound));
+  return bound;
 }
 
 }  // namespace railyard::training

@@ -41,8 +41,11 @@ class CollectiveBinder {
                    const NetworkSettings& network, RouteBinder& routes)
       : program_(program), topology_(topology), network_(network), routes_(routes) {}
 
-  /// 1 + index into Program::activities; 0: nothing to send.
+  /// Binds the coupled form. 1 + index into Program::activities; 0: nothing to send.
   std::uint32_t bind(const workload::Task& task);
+  /// Puts the stepped form in place of the coupled one where every transfer is to be simulated.
+  /// Timed activities keep their one flow and take as long as their steps do by themselves.
+  void bind_steps();
 
  private:
   /// group, operation, cause, size, repeat, shares
@@ -50,6 +53,15 @@ class CollectiveBinder {
   struct Group {
     std::vector<GpuId> gpus;
     collective::GroupShape shape;
+  };
+
+  /// A bound collective whose transfers are wanted.
+  struct Wanted {
+    std::uint32_t activity = 0;
+    std::uint32_t group = 0;
+    std::uint32_t repeat = 1;
+    collective::Request request;
+    ResolvedCollective what;
   };
 
   [[nodiscard]] bool loggp() const { return network_.model.fidelity == network::Fidelity::loggp; }
@@ -67,9 +79,10 @@ class CollectiveBinder {
                         const ResolvedCollective& what, std::uint32_t repeat, Activity& activity);
   Activity coupled_activity(const collective::Coupled& form, const Group& group,
                             const ResolvedCollective& what, std::uint32_t repeat);
-  void bind_chain(const std::vector<BoundPhase>& phases);
-  void bind_steps(const collective::Schedule& schedule, const Group& group,
-                  const ResolvedCollective& what);
+  SteppedCollective bind_chain(const std::vector<BoundPhase>& phases) const;
+  SteppedCollective bind_schedule(const collective::Schedule& schedule, const Group& group,
+                                  const ResolvedCollective& what);
+  void keep(Activity& activity, SteppedCollective form);
 
   Program& program_;
   const topology::Topology& topology_;
@@ -77,6 +90,7 @@ class CollectiveBinder {
   RouteBinder& routes_;
   std::map<Key, std::uint32_t> activities_;
   std::map<std::uint32_t, Group> groups_;
+  std::vector<Wanted> wanted_;
 };
 
 }  // namespace railyard::training

@@ -32,6 +32,10 @@ class Binder {
         routes_(program, topology, *network.routing, label),
         collectives_(program, topology, network, routes_) {}
 
+  /// Coupled collectives become stepped ones where that is asked for, once it is known which of
+  /// them are timed.
+  void bind_steps() { collectives_.bind_steps(); }
+
   void bind_tasks() {
     const IterationDag& dag = *program_.dag;
     program_.activity_of_task.assign(dag.tasks.size(), 0);
@@ -50,20 +54,6 @@ class Binder {
 
   [[nodiscard]] GpuId gpu(Rank rank) const { return program_.gpu_of_rank[index(rank)]; }
 
-  /// Edges whose routes differ only in which of equal links they take: link by link the same
-  /// capacity and usage. Together they behave as one flow with the sum of their usages.
-  [[nodiscard]] bool alike(const std::vector<std::uint32_t>& edges) const {
-    const auto& first = program_.routes[program_.edges[edges.front()].route].links;
-    return std::all_of(edges.begin(), edges.end(), [&](std::uint32_t edge) {
-      const auto& links = program_.routes[program_.edges[edge].route].links;
-      return std::equal(links.begin(), links.end(), first.begin(), first.end(),
-                        [&](const LinkUse& a, const LinkUse& b) {
-                          return a.usage == b.usage &&
-                                 topology_.link(a.link).capacity == topology_.link(b.link).capacity;
-                        });
-    });
-  }
-
   /// Fixed cost of a send. The engine charges those of LogGP.
   [[nodiscard]] Duration send_latency(const Edge& edge) const {
     if (loggp_) return Duration{};
@@ -77,22 +67,13 @@ class Binder {
     const auto& to = program_.dag->actors[task.peer];
     Activity activity;
     activity.first_flow = static_cast<std::uint32_t>(program_.flows.size());
-    std::vector<std::uint32_t> edges;
     for (std::size_t i = 0; i < from.size(); ++i) {
-      edges.push_back(routes_.edge_of(gpu(from[i]), gpu(to[i])));
-      const Edge edge = program_.edges[edges.back()];
+      const Edge edge = program_.edges[routes_.edge_of(gpu(from[i]), gpu(to[i]))];
       activity.latency = std::max(activity.latency, send_latency(edge));
       activity.alone = std::max(activity.alone, routes_.alone_on(edge.route, task.size));
       activity.tier_bytes[static_cast<std::size_t>(edge.tier)] +=
           static_cast<double>(task.size.count());
-    }
-    if (edges.size() > 1 && !loggp_ && !network_.routing->hashes() && alike(edges)) {
-      for (const std::uint32_t edge : edges) routes_.add_usage(program_.edges[edge], 1.0);
-      program_.flows.push_back(BoundFlow{routes_.add_route(), task.size});
-    } else {
-      for (const std::uint32_t edge : edges) {
-        program_.flows.push_back(BoundFlow{program_.edges[edge].route, task.size});
-      }
+      program_.flows.push_back(BoundFlow{edge.route, task.size});
     }
     activity.tail = activity.latency;
     activity.flow_count = static_cast<std::uint32_t>(program_.flows.size()) - activity.first_flow;
@@ -258,8 +239,12 @@ std::shared_ptr<const Program> bind(std::shared_ptr<const IterationDag> dag,
   program->gpu_of_rank = std::move(gpu_of_rank);
   program->model = network.model;
   link_tasks(*program);
-  Binder(*program, topology, network, mix64(label)).bind_tasks();
-  if (network.model.fidelity != network::Fidelity::loggp) mark_timed(*program, topology);
+  Binder binder(*program, topology, network, mix64(label));
+  binder.bind_tasks();
+  if (network.reuse && network.model.fidelity != network::Fidelity::loggp) {
+    mark_timed(*program, topology);
+  }
+  binder.bind_steps();
   find_chains(*program);
   find_demand(*program, topology);
   return program;

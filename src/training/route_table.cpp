@@ -14,7 +14,10 @@ namespace {
 /// Routes that flows take: those of edges that only serve as parts of coupled ones are left out.
 std::vector<bool> routes_of_flows(const Program& program) {
   std::vector<bool> used(program.routes.size(), false);
-  for (const BoundFlow& flow : program.flows) used[flow.route] = true;
+  for (const Activity& activity : program.activities) {
+    for (std::uint32_t f = 0; f < activity.flow_count; ++f)
+      used[program.flows[activity.first_flow + f].route] = true;
+  }
   for (const SteppedCollective& form : program.stepped) {
     for (const auto& step : form.steps) used[step.flow.route] = true;
   }

@@ -2,11 +2,11 @@
 //
 // This is the only place where ranks meet GPUs. Routes are pure functions of connections, so a
 // task's flows are the same in every iteration and are bound once. Sends between the ranks of two
-// actors are one flow a rank, or one flow with the sum of their usages where routing does not hash
-// and the ranks' routes are alike. A collective is either `coupled` (one flow with a usage on all
-// its edges' links, paced by the slowest edge) or `stepped` (every transfer a flow).
+// actors are one flow a rank. A collective is either `coupled` (one flow with a usage on all its
+// edges' links, paced by the slowest edge) or `stepped` (every transfer a flow).
 // What one stream alone ever puts on links (tensor collectives on NVLink) is `timed`: its length is
-// known, so it never enters the network. Both simplifications are exact.
+// known (a stepped one runs once by itself for all groups that are alike), so it never enters the
+// network. That is exact, and `NetworkSettings::reuse` turns it off.
 #pragma once
 
 #include <array>
@@ -28,8 +28,7 @@
 
 namespace railyard::training {
 
-/// How collectives of gradients run. Tensor collectives inside an island are always coupled: they
-/// come many in a row, and nothing else uses their links.
+/// How collectives run.
 enum class Execution : std::uint8_t { coupled, stepped };
 
 /// How jobs use the network: the scenario's `network` object.
@@ -37,6 +36,9 @@ struct NetworkSettings {
   std::shared_ptr<const topology::Routing> routing;
   collective::Protocol protocol;
   Execution execution = Execution::coupled;
+  /// False: every transfer is a flow, also where its time is known beforehand. The same results to
+  /// the tick, for those who want to see it.
+  bool reuse = true;
   /// fluid, analytic or loggp. Under loggp every collective is stepped and `protocol` is not used:
   /// what a message costs beside its bytes are L, o and g.
   network::NetworkModel model;
