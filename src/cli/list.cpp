@@ -19,6 +19,7 @@
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
 #include "railyard/topology/writer.hpp"
+#include "railyard/workload/compression.hpp"
 #include "railyard/workload/trace_reader.hpp"
 #include "railyard/workload/trace_writer.hpp"
 #include "railyard/workload/transformer.hpp"
@@ -138,6 +139,9 @@ Entries collectives() {
 Entries placements() {
   return entries_of(config::descriptions(scheduler::placement_catalog()));
 }
+Entries compressions() {
+  return entries_of(config::descriptions(workload::compression_catalog()));
+}
 Entries queues() {
   return entries_of(config::descriptions(scheduler::queue_catalog()));
 }
@@ -203,7 +207,7 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 14> kFamilies{{
+constexpr std::array<Family, 15> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
@@ -217,6 +221,7 @@ constexpr std::array<Family, 14> kFamilies{{
     {"collectives", "algorithms of collective operations", collectives},
     {"placements", "placement policies, \"placement\" of a policy set", placements},
     {"queues", "queue policies, \"queue\" of a policy set", queues},
+    {"compressions", "compression of gradients, \"compression\" of a policy set", compressions},
     {"gpus", "kinds of GPUs, \"gpu\" of a topology file", gpus},
     {"models", "model files in workloads/models", models},
     {"metrics", "what a result says of each policy set", all_metrics},

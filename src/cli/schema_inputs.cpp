@@ -9,6 +9,7 @@
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
+#include "railyard/workload/compression.hpp"
 #include "railyard/workload/transformer.hpp"
 #include "schema.hpp"
 
@@ -343,7 +344,7 @@ std::string policy_schema() {
                  {"collectives", collectives_schema()},
                  {"reservation", only_none()},
                  {"predictor", only_none()},
-                 {"compression", only_none()}},
+                 {"compression", choice(config::descriptions(workload::compression_catalog()))}},
                 {"placement"});
 }
 

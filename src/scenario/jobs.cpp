@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "railyard/collective/collective.hpp"
+#include "railyard/workload/compression.hpp"
 #include "railyard/workload/job_stream.hpp"
 #include "railyard/workload/micro_benchmark.hpp"
 #include "railyard/workload/trace_job.hpp"
@@ -45,6 +46,7 @@ void read_transformer(Reader& job, const Node& model, std::uint32_t gpus, World&
     job.fail("parallelism", problem);
   }
   if (!job.errors().empty()) return;
+  world.gradient_bytes.back() = spec.gradient_bytes;
   out.dag =
       std::make_shared<const workload::IterationDag>(workload::build_iteration(spec, *world.gpu));
 }
@@ -52,6 +54,7 @@ void read_transformer(Reader& job, const Node& model, std::uint32_t gpus, World&
 void read_inline_job(const Node& node, Errors& errors, World& world, std::set<std::string>& names) {
   Reader job(node, errors);
   cluster::JobSpec spec;
+  world.gradient_bytes.push_back(0);
   spec.name = job.required<std::string>("name");
   if (!names.insert(spec.name).second) {
     job.fail("name", fmt::format("two jobs are called \"{}\"; names are unique", spec.name));
@@ -113,6 +116,7 @@ void read_trace(Reader& scenario, World& world, const std::set<std::string>& nam
   std::map<std::uint32_t,
            std::pair<scheduler::GangShape, std::shared_ptr<const workload::IterationDag>>>
       kinds;
+  const std::int64_t gradient_bytes = workload::TrainingSpec{}.gradient_bytes;
   for (workload::TraceJob& record : workload::read_job_stream(*path, scale)) {
     auto& kind = kinds[record.gpus];
     if (!kind.second) {
@@ -139,6 +143,7 @@ void read_trace(Reader& scenario, World& world, const std::set<std::string>& nam
     job.recorded = record.duration;
     world.jobs.push_back(std::move(job));
     world.from_trace.push_back(true);
+    world.gradient_bytes.push_back(gradient_bytes);
   }
 }
 
@@ -146,21 +151,23 @@ void read_trace(Reader& scenario, World& world, const std::set<std::string>& nam
 
 std::vector<cluster::JobSpec> jobs_under(const World& world, const PolicySpec& policy) {
   std::vector<cluster::JobSpec> jobs = world.jobs;
-  if (policy.collectives == collective::PartialChoices{}) return jobs;
+  const auto compression =
+      config::entry_of(workload::compression_catalog(), policy.compression.name)
+          .create(policy.compression.parameters);
+  if (policy.collectives == collective::PartialChoices{} && !compression) return jobs;
   using Dag = workload::IterationDag;
-  std::vector<std::pair<const Dag*, std::shared_ptr<const Dag>>> copies;
-  for (cluster::JobSpec& job : jobs) {
-    const auto found = std::find_if(copies.begin(), copies.end(), [&](const auto& entry) {
-      return entry.first == job.dag.get();
-    });
-    if (found != copies.end()) {
-      job.dag = found->second;
-      continue;
+  std::map<const Dag*, std::shared_ptr<const Dag>> copies;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    std::shared_ptr<const Dag>& copy = copies[jobs[j].dag.get()];
+    if (!copy) {
+      Dag changed =
+          compression && world.gradient_bytes[j] > 0
+              ? workload::compress(*jobs[j].dag, *compression, world.gradient_bytes[j], *world.gpu)
+              : *jobs[j].dag;
+      changed.collectives = collective::changed(changed.collectives, policy.collectives);
+      copy = std::make_shared<const Dag>(std::move(changed));
     }
-    auto copy = std::make_shared<Dag>(*job.dag);
-    copy->collectives = collective::changed(copy->collectives, policy.collectives);
-    copies.emplace_back(job.dag.get(), copy);
-    job.dag = std::move(copy);
+    jobs[j].dag = copy;
   }
   return jobs;
 }

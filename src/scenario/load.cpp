@@ -11,6 +11,7 @@
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
+#include "railyard/workload/compression.hpp"
 #include "world.hpp"
 
 namespace railyard::scenario {
@@ -82,7 +83,12 @@ PolicySpec read_policy(const std::string& name, const Node& node, Errors& errors
   }
   require_none(reader, "reservation", "reservation policy");
   require_none(reader, "predictor", "predictor");
-  require_none(reader, "compression", "compression policy");
+  const auto compressions = config::descriptions(workload::compression_catalog());
+  if (const auto child = reader.child("compression")) {
+    policy.compression = config::decode_choice(*child, errors, "compression", compressions);
+  } else {
+    policy.compression = config::default_choice("none", compressions);
+  }
   reader.finish();
   return policy;
 }
@@ -126,6 +132,24 @@ void read_policies(Reader& scenario, World& world) {
     return;
   }
   world.baseline = static_cast<std::size_t>(found - names.begin());
+}
+
+/// Compression of gradients depends on the jobs: what it refuses gets the policy set's place.
+void try_compression(Reader& scenario, const World& world) {
+  const auto policies = scenario.node().find("policies");
+  for (const PolicySpec& policy : world.policies) {
+    if (policy.compression.name == "none") continue;
+    const Node set = policies->find(policy.name).value_or(*policies);
+    const Node where = set.find("compression").value_or(set);
+    try {
+      const bool gradients = std::any_of(world.gradient_bytes.begin(), world.gradient_bytes.end(),
+                                         [](std::int64_t bytes) { return bytes > 0; });
+      if (!gradients) throw config::ConfigError("no job of the scenario has gradients");
+      static_cast<void>(jobs_under(world, policy));
+    } catch (const config::ConfigError& error) {
+      scenario.errors().add(where, error.lines().front());
+    }
+  }
 }
 
 void read_topology(Reader& scenario, World& world) {
@@ -280,6 +304,7 @@ Spec load(const Document& document, const std::string& name, std::optional<std::
     read_network(scenario, *world);
     read_background(scenario, *world);
     read_jobs(scenario, *world);
+    if (errors.empty()) try_compression(scenario, *world);
   } else {
     // Without a fabric these cannot be checked; their keys are still known.
     for (const char* key : {"network", "occupied", "jobs", "job_trace", "arrival_scale"}) {

@@ -227,8 +227,15 @@ std::size_t peak_concurrency(const World& world, const cluster::Outcome& outcome
   return peak;
 }
 
-void add_warnings(const World& world, const cluster::Outcome& outcome, metrics::PolicyResult& out) {
+void add_warnings(const World& world, const PolicySpec& policy, const cluster::Outcome& outcome,
+                  metrics::PolicyResult& out) {
   out.warnings = outcome.warnings;
+  if (policy.compression.name != "none") {
+    out.warnings.push_back(fmt::format(
+        "gradients are compressed (\"{}\"): what that does to the model's accuracy, and to the "
+        "number of iterations it takes, is not modelled",
+        policy.compression.name));
+  }
   const auto trace_jobs = std::count(world.from_trace.begin(), world.from_trace.end(), true);
   if (trace_jobs == 0) return;
   const std::size_t peak = peak_concurrency(world, outcome);
@@ -310,7 +317,7 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     out.jobs.push_back(job_result(jobs[j], outcome.jobs[j]));
   }
-  add_warnings(world, outcome, out);
+  add_warnings(world, policy, outcome, out);
   add_ticks(outcome, out);
   return out;
 }

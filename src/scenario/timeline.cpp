@@ -79,7 +79,8 @@ class Drawing {
     bar.facts = {{"task", fmt::format("{}", t)}};
     const bool communicates = !workload::has_duration(task.kind);
     if (task.kind == TaskKind::compute) bar.name = "compute";
-    if (task.kind == TaskKind::host) bar.name = "host";
+    if (task.kind == TaskKind::host)
+      bar.name = task.cause == workload::Cause::data ? "coding" : "host";
     if (task.kind == TaskKind::send)
       bar.name = fmt::format("send to {}", ranks_text(dag_.actors[task.peer]));
     if (task.kind == TaskKind::collective) {

@@ -24,6 +24,7 @@ struct PolicySpec {
   Duration interval{};
   Duration decision_latency{};
   collective::PartialChoices collectives;  ///< by operation; empty: the job's own
+  config::Choice compression;              ///< of gradients
 };
 
 struct World {
@@ -38,7 +39,8 @@ struct World {
   training::NetworkSettings network;
   training::RunLimits limits;
   std::vector<cluster::JobSpec> jobs;
-  std::vector<bool> from_trace;  ///< per job
+  std::vector<bool> from_trace;              ///< per job
+  std::vector<std::int64_t> gradient_bytes;  ///< per job, of an element; 0: it has no gradients
   std::vector<std::string> warnings;
   std::vector<scheduler::HostSlot> background;
   std::optional<double> diffusion_alpha;
@@ -49,8 +51,9 @@ struct World {
 
 /// Decodes `jobs`, `job_trace` and `arrival_scale` into world.jobs. The topology has been built.
 void read_jobs(config::Reader& scenario, World& world);
-/// Jobs as a policy set runs them: all-reduces of gradients by its collective algorithm, if it has
-/// one, in place of the jobs' own.
+/// Jobs as a policy set runs them: with its collective algorithms, if it names some, in place of the
+/// jobs' own, and with gradients compressed as it says. Throws config::ConfigError, a sentence
+/// without a place, where the compression refuses a job.
 [[nodiscard]] std::vector<cluster::JobSpec> jobs_under(const World& world,
                                                        const PolicySpec& policy);
 /// Decodes `network` into world.network and world.limits.

@@ -96,7 +96,9 @@ Attribution critical_path(const JobRun& job) {
   while (task != kNoTask) {
     const Task& what = dag.tasks[task];
     const Duration stretch = until - job.log.start[task];
-    if (what.kind != TaskKind::collective && what.kind != TaskKind::send) {
+    // Coding of compressed gradients is part of what their reduction costs.
+    const bool coding = workload::has_duration(what.kind) && what.cause == Cause::data;
+    if (what.kind != TaskKind::collective && what.kind != TaskKind::send && !coding) {
       compute += stretch;
     } else {
       const Parts parts = split(job, task, stretch);

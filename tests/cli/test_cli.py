@@ -182,6 +182,20 @@ class Run(Case):
         self.assertGreater(result["policies"]["best_fit"]["metrics"]["jct_s_mean"],
                            base["policies"]["best_fit"]["metrics"]["jct_s_mean"])
 
+    def test_compressed_gradients_are_faster_and_the_result_says_what_is_not_modelled(self):
+        chosen = "/policies/gpu_packing={\"placement\": \"best_fit\", \"compression\": %s}"
+        run = ["run", SMALL, "--format", "json", "--set"]
+        done = self.good(*run, chosen % '{"name": "cast", "precision": "int8"}')
+        plain, cast = (json.loads(done.stdout)["policies"][name]
+                       for name in ("best_fit", "gpu_packing"))
+        # A byte and a 64th for two: what is exposed of the reductions falls, all else stays.
+        before, after = (each["metrics"]["attribution"] for each in (plain, cast))
+        self.assertLess(after["exposed_dp"], before["exposed_dp"])
+        self.assertEqual(after["compute"], before["compute"])
+        self.assertFalse(any("accuracy" in text for text in plain["warnings"]))
+        self.assertTrue(any("accuracy" in text for text in cast["warnings"]))
+        self.refused(2, "saves nothing", *run, chosen % '"cast"')
+
     def test_dry_run_simulates_nothing_and_writes_nothing(self):
         done = self.good("run", SMALL, "--dry-run", "--out", str(self.folder / "out"))
         self.assertIn("nothing was simulated", done.stdout)
@@ -421,8 +435,8 @@ class Others(Case):
         families = [line.split()[0] for line in self.good("list").stdout.splitlines()]
         self.assertEqual(families, ["topologies", "readers", "writers", "trace_readers",
                                     "trace_writers", "routings", "networks",
-                                    "transports", "collectives", "placements", "queues", "gpus",
-                                    "models", "metrics"])
+                                    "transports", "collectives", "placements", "queues",
+                                    "compressions", "gpus", "models", "metrics"])
         for family in families:
             first = self.good("list", family).stdout.split()[0]
             self.assertIn(first, self.good("list", family, first).stdout)
