@@ -6,7 +6,7 @@ namespace railyard::cli {
 
 namespace {
 
-constexpr std::array<Verb, 13> kVerbs{{
+constexpr std::array<Verb, 14> kVerbs{{
     {"run", "simulates every policy set of a scenario and compares them", run},
     {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
     {"compare", "two or more results side by side, the first is the baseline", compare},
@@ -16,6 +16,7 @@ constexpr std::array<Verb, 13> kVerbs{{
      flows},
     {"collective", "one collective by itself, by size: what nccl-tests prints", collective},
     {"trace", "records an iteration, replays it, says what a recording holds", trace},
+    {"place", "decides where a job goes; host and rank files for mpirun, torchrun, Slurm", place},
     {"validate", "published training steps against the simulator", validate},
     {"plan", "the parallelism that trains a model fastest on a fabric", plan},
     {"list", "policies, topologies, collectives, GPUs, models, metrics", list},

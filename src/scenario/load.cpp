@@ -1,5 +1,6 @@
 // Scenario file to World: every error of the file at once.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "railyard/scheduler/queue.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
+#include "railyard/topology/hostlist.hpp"
 #include "railyard/topology/routing.hpp"
 #include "railyard/workload/compression.hpp"
 #include "world.hpp"
@@ -31,6 +33,44 @@ void require_none(Reader& reader, std::string_view key, std::string_view family)
   }
 }
 
+/// Hosts by name, as Slurm writes them ("node[01-16]"): the busy ones, or the free ones.
+void occupy_by_name(Reader& reader, const char* key, const std::vector<std::string>& expressions,
+                    World& world) {
+  const topology::Topology& topology = world.topology;
+  std::map<std::string, std::size_t> known;
+  for (std::size_t h = 0; h < topology.hosts().size(); ++h)
+    known.emplace(topology.host_name(static_cast<HostId>(h)), h);
+  std::vector<bool> listed(topology.hosts().size(), false);
+  for (const std::string& expression : expressions) {
+    std::vector<std::string> names;
+    if (const std::string fault =
+            topology::expand_hostlist(expression, topology.hosts().size(), names);
+        !fault.empty()) {
+      reader.fail(key, fmt::format("\"{}\": {}", expression, fault));
+      return;
+    }
+    for (const std::string& name : names) {
+      const auto found = known.find(name);
+      if (found == known.end()) {
+        reader.fail(key, fmt::format("the fabric has no host \"{}\"; its first is \"{}\"", name,
+                                     topology.host_name(HostId{})));
+        return;
+      }
+      if (listed[found->second]) {
+        reader.fail(key, fmt::format("host \"{}\" stands there twice", name));
+        return;
+      }
+      listed[found->second] = true;
+    }
+  }
+  const bool busy = std::string_view(key) == "hosts";
+  for (std::size_t h = 0; h < listed.size(); ++h) {
+    const auto host = static_cast<HostId>(h);
+    if (listed[h] == busy)
+      world.background.push_back({host, scheduler::whole_host_mask(topology.host(host).gpus)});
+  }
+}
+
 void read_background(Reader& scenario, World& world) {
   const auto node = scenario.child("occupied");
   if (!node) return;
@@ -38,9 +78,16 @@ void read_background(Reader& scenario, World& world) {
   const auto counts = reader.maybe<std::vector<std::int64_t>>("hosts_per_minipod");
   const bool has_share = reader.has("share");
   const double share = reader.optional<double>("share", 0.0, Range<double>{0.0, 1.0});
+  const auto named = reader.maybe<std::vector<std::string>>("hosts");
+  const auto free = reader.maybe<std::vector<std::string>>("free_hosts");
   reader.finish();
-  if (counts.has_value() == has_share) {
-    scenario.fail("occupied", "give either \"hosts_per_minipod\" or \"share\"");
+  if ((counts ? 1 : 0) + (has_share ? 1 : 0) + (named ? 1 : 0) + (free ? 1 : 0) != 1) {
+    scenario.fail("occupied",
+                  "give one of \"hosts_per_minipod\", \"share\", \"hosts\" and \"free_hosts\"");
+    return;
+  }
+  if (named || free) {
+    occupy_by_name(reader, named ? "hosts" : "free_hosts", named ? *named : *free, world);
     return;
   }
   const Rng rng = RngStreams(world.seed).stream("background");

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "placed.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/training/iteration_engine.hpp"
@@ -11,22 +12,6 @@
 
 namespace railyard::scenario {
 namespace {
-
-/// The placement the policy gives the first job on the cluster as the scenario starts.
-std::vector<GpuId> placed_ranks(const World& world, std::size_t policy_index) {
-  const PolicySpec& policy = world.policies[policy_index];
-  const auto placement = config::entry_of(scheduler::placement_catalog(), policy.placement.name)
-                             .create(policy.placement.parameters);
-  scheduler::Inventory inventory(world.topology);
-  for (const scheduler::HostSlot& slot : world.background) inventory.take(slot);
-  const auto placed = placement->place(world.jobs.front().shape, inventory,
-                                       RngStreams(world.seed).stream("placement", 0));
-  if (!placed) {
-    throw config::ConfigError(fmt::format("policy set \"{}\" finds no place for job \"{}\"",
-                                          policy.name, world.jobs.front().name));
-  }
-  return scheduler::gpu_of_rank(*placed, world.jobs.front().shape, world.topology);
-}
 
 std::vector<workload::TaskTimes> times_of(const std::shared_ptr<const training::Program>& program,
                                           const topology::Topology& topology) {

@@ -51,8 +51,8 @@ struct World {
 
 /// Decodes `jobs`, `job_trace` and `arrival_scale` into world.jobs. The topology has been built.
 void read_jobs(config::Reader& scenario, World& world);
-/// Jobs as a policy set runs them: with its collective algorithms, if it names some, in place of the
-/// jobs' own, and with gradients compressed as it says. Throws config::ConfigError, a sentence
+/// Jobs as a policy set runs them: with its collective algorithms, if it names some, in place of
+/// the jobs' own, and with gradients compressed as it says. Throws config::ConfigError, a sentence
 /// without a place, where the compression refuses a job.
 [[nodiscard]] std::vector<cluster::JobSpec> jobs_under(const World& world,
                                                        const PolicySpec& policy);

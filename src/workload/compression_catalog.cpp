@@ -40,8 +40,8 @@ class Cast final : public Compression {
   std::string precision_;
 };
 
-/// The largest entries by magnitude, each with its index; every rank gathers those of all others and
-/// adds them up (Lin et al., 2018, "Deep gradient compression").
+/// The largest entries by magnitude, each with its index; every rank gathers those of all others
+/// and adds them up (Lin et al., 2018, "Deep gradient compression").
 class TopK final : public Compression {
  public:
   explicit TopK(const config::Parameters& parameters) : share_(parameters.get<double>("share")) {}

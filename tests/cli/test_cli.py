@@ -20,7 +20,7 @@ PROGRAM = ""
 SMALL = "tests/cli/small.json"
 SWEEP = "tests/cli/sweep.json"
 VERBS = ["run", "sweep", "compare", "check", "topology", "flows", "trace", "list", "digest",
-         "schema", "plan"]
+         "schema", "plan", "place"]
 SECONDS = 300  # ends a hang, nothing else
 
 
@@ -45,6 +45,59 @@ class Case(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
         self.assertIn(line, done.stderr)
         return done
+
+
+class Place(Case):
+    def test_the_order_that_launchers_read_gives_the_same_ranks(self):
+        # A host's block of ranks follows from the hostfile, a rank's cell from Megatron's order.
+        placed = json.loads(self.good("place", SMALL, "--out", str(self.folder), "--format",
+                                      "json").stdout)
+        folder = self.folder / "gpu_packing"
+        hosts = [line.split(" slots=") for line in (folder / "hostfile").read_text().splitlines()]
+        ranks = [(host, gpu) for host, slots in hosts for gpu in range(int(slots))]
+        told = [(rank["host"], rank["gpu"])
+                for rank in placed["policies"]["gpu_packing"]["ranks"]]
+        self.assertEqual(ranks, told)
+        self.assertEqual((folder / "slurm_hostfile").read_text().split(),
+                         [host for host, _ in ranks])
+        self.assertEqual((folder / "rankfile").read_text().splitlines(),
+                         [f"rank {r}={host} slot={gpu}" for r, (host, gpu) in enumerate(ranks)])
+        self.assertEqual([line.split() for line in
+                          (folder / "torchrun").read_text().splitlines()[1:]],
+                         [[str(h), host] for h, (host, _) in enumerate(hosts)])
+        with (folder / "ranks.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        for rank, row in enumerate(rows):
+            cell = (int(row["tensor"]) + 8 * (int(row["data"]) + 2 * int(row["pipeline"])))
+            self.assertEqual((int(row["rank"]), cell, row["host"], int(row["gpu"])),
+                             (rank, rank, *ranks[rank]))
+
+    def test_a_placement_read_back_gives_the_same_groups_and_time(self):
+        self.good("place", SMALL, "--out", str(self.folder))
+        hosts = str(self.folder / "gpu_packing" / "hostfile")
+        back = json.dumps({"placement": {"name": "listed", "hosts": hosts}})
+        done = self.good("run", SMALL, "--format", "json", "--set", f"/policies/best_fit={back}")
+        sets = json.loads(done.stdout)["policies"]
+        self.assertEqual(sets["best_fit"]["metrics"], sets["gpu_packing"]["metrics"])
+
+    def test_real_hosts_are_named_and_what_is_not_there_is_refused(self):
+        free = "/occupied={\"free_hosts\": [\"host-[4,7]\"]}"
+        placed = json.loads(self.good("place", SMALL, "--format", "json", "--set", free).stdout)
+        for policy in placed["policies"].values():
+            self.assertEqual({rank["host"] for rank in policy["ranks"]}, {"host-4", "host-7"})
+        busy = "/occupied={\"hosts\": [\"host-[0-3]\", \"host-5\", \"host-6\"]}"
+        self.assertEqual(placed, json.loads(self.good("place", SMALL, "--format", "json", "--set",
+                                                      busy).stdout))
+        for value, line in (("[\"host-8\"]", 'no host "host-8"'),
+                            ("[\"host-1\", \"host-[0-2]\"]", "stands there twice"),
+                            ("[\"host-[0-\"]", "host-[0-")):
+            self.refused(2, line, "place", SMALL, "--set", f"/occupied={{\"hosts\": {value}}}")
+        self.refused(2, "of which 56 are occupied", "place", SMALL, "--set",
+                     "/occupied={\"free_hosts\": [\"host-3\"]}")
+        (self.folder / "hosts").write_text("host-0\nhost-99\n")
+        listed = json.dumps({"placement": {"name": "listed", "hosts": str(self.folder / "hosts")}})
+        self.refused(2, 'no host "host-99"', "place", SMALL, "--set",
+                     f"/policies/best_fit={listed}", "--set", "/occupied={\"hosts\": []}")
 
 
 class Plan(Case):

@@ -64,6 +64,26 @@ class Progress {
 [[nodiscard]] metrics::RunResult assemble(const Spec& spec,
                                           std::vector<metrics::PolicyResult> policies);
 
+/// Where a rank of a job runs.
+struct RankPlace {
+  std::string host;
+  std::uint32_t gpu = 0;  ///< of the host
+};
+
+/// Rank = tensor + `tensor` · (data + `data` · stage), the order of Megatron's process groups.
+struct PlacedJob {
+  std::string job;
+  std::string policy;
+  std::uint32_t tensor = 1;
+  std::uint32_t pipeline = 1;
+  std::uint32_t data = 1;  ///< context ranks included
+  std::vector<RankPlace> ranks;
+};
+
+/// Where the first job's ranks go under a policy, on the cluster as the scenario starts; nothing is
+/// simulated (`place`). Throws ConfigError where the policy finds no place.
+[[nodiscard]] PlacedJob place(const Spec& spec, std::size_t policy);
+
 /// One iteration of the first job under a policy, as the scenario starts: its DAG, where its ranks
 /// sit, and start and end tick of every task (`trace record`).
 [[nodiscard]] workload::Recording record(const Spec& spec, std::size_t policy);

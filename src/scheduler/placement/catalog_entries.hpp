@@ -10,6 +10,7 @@ using PlacementEntry = config::CatalogEntry<PlacementFactory>;
 [[nodiscard]] PlacementEntry best_fit_entry();
 [[nodiscard]] PlacementEntry blocks_entry();
 [[nodiscard]] PlacementEntry gpu_packing_entry();
+[[nodiscard]] PlacementEntry listed_entry();
 [[nodiscard]] PlacementEntry random_fit_entry();
 
 }  // namespace railyard::scheduler

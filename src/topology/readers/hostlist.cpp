@@ -1,4 +1,4 @@
-#include "topology/readers/hostlist.hpp"
+#include "railyard/topology/hostlist.hpp"
 
 #include <fmt/format.h>
 

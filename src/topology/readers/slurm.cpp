@@ -23,8 +23,8 @@
 #include <map>
 
 #include "railyard/config/text_lines.hpp"
+#include "railyard/topology/hostlist.hpp"
 #include "topology/readers/discovered_fabric.hpp"
-#include "topology/readers/hostlist.hpp"
 #include "topology/readers/readers.hpp"
 
 namespace railyard::topology {

@@ -77,6 +77,8 @@ TEST_CASE("Every placement policy places whole gangs on free GPUs, purely and re
   const auto topology = test::cluster({.hosts_per_minipod = {7, 3, 5, 1}, .hosts_per_leaf = 3});
   for (const auto& entry : placement_catalog()) {
     CAPTURE(entry.description.name);
+    // listed places nothing but the hosts it is given.
+    if (entry.description.name == "listed") continue;
     // blocks wants equal parts in a given number of minipods.
     const bool asks_for_more = entry.description.name == "blocks";
     const std::vector<const config::EntryDescription*> descriptions{&entry.description};

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "railyard/topology/hostlist.hpp"
 #include "railyard/topology/writer.hpp"
-#include "topology/readers/hostlist.hpp"
 #include "unit/topology/read_support.hpp"
 
 using namespace railyard;
