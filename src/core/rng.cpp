@@ -50,6 +50,15 @@ double Rng::exponential(double mean) {
   return -mean * std::log1p(-uniform());
 }
 
+double Rng::normal() {
+  while (true) {
+    const double x = 2 * uniform() - 1;
+    const double y = 2 * uniform() - 1;
+    const double square = x * x + y * y;
+    if (square > 0 && square < 1) return x * std::sqrt(-2 * std::log(square) / square);
+  }
+}
+
 Rng RngStreams::stream(std::string_view name, std::uint64_t index) const {
   return Rng(mix64(mix64(seed_ ^ hash_text(name)) + index));
 }

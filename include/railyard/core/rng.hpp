@@ -36,6 +36,8 @@ class Rng {
   /// Exponential with the given mean (inversion). Uses log: round the result to ticks before it
   /// orders events.
   [[nodiscard]] double exponential(double mean);
+  /// Standard normal (Marsaglia's polar method). Uses log: round as above.
+  [[nodiscard]] double normal();
 
   /// Fisher-Yates.
   template <typename T>

@@ -96,6 +96,24 @@ TEST_CASE("uniform and exponential numbers have their range and mean") {
   CHECK(std::abs(exponentials / kDraws - kMean) < kSigmas * kMean / std::sqrt(double{kDraws}));
 }
 
+// Mean 0 and variance 1, with standard deviations 1/sqrt(n) and sqrt(2/n); 2.275 % lie above 2.
+TEST_CASE("normal numbers have the mean, variance and tail of the standard normal") {
+  constexpr double kSigmas = 4;
+  Rng rng(6);
+  double sum = 0;
+  double squares = 0;
+  double above = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    const double normal = rng.normal();
+    sum += normal;
+    squares += normal * normal;
+    if (normal > 2) ++above;
+  }
+  CHECK(std::abs(sum / kDraws) < kSigmas / std::sqrt(double{kDraws}));
+  CHECK(std::abs(squares / kDraws - 1) < kSigmas * std::sqrt(2.0 / kDraws));
+  CHECK(std::abs(above / kDraws - 0.02275) < kSigmas * std::sqrt(0.02275 / kDraws));
+}
+
 TEST_CASE("a stream does not depend on which others were drawn from") {
   const RngStreams streams(42);
   std::vector<std::uint64_t> alone;
