@@ -11,6 +11,7 @@ namespace railyard::workload {
 namespace {
 // A submit time and a duration must leave room on the clock (kHorizonMax is 92 million seconds).
 constexpr double kSecondsMax = 40e6;
+constexpr std::int64_t kPriorityMax = 1'000'000'000;
 }  // namespace
 
 std::vector<TraceJob> read_job_stream(const std::filesystem::path& path, double arrival_scale) {
@@ -22,6 +23,9 @@ std::vector<TraceJob> read_job_stream(const std::filesystem::path& path, double 
   const auto gpus = csv.required("num_gpus", errors);
   const auto duration = csv.required("duration_s", errors);
   const auto type = csv.optional("job_type");
+  const auto priority = csv.optional("priority");
+  const auto user = csv.optional("user");
+  const auto group = csv.optional("group");
   csv.finish({"num_nodes", "gpus_per_node", "cpus_per_gpu", "mem_per_pod_gb"}, errors);
   if (csv.rows() == 0)
     errors.add(csv.name() + ": an empty trace: there is a header but not one job");
@@ -48,7 +52,13 @@ std::vector<TraceJob> read_job_stream(const std::filesystem::path& path, double 
     if (seconds == 0 && errors.count() == errors_before) {
       csv.fail(row, duration, errors, "a job must last longer than nothing");
     }
-    job.type = std::string(type ? csv.text(row, type) : std::string_view());
+    if (type) job.type = csv.text(row, type);
+    if (user) job.user = csv.text(row, user);
+    if (group) job.group = csv.text(row, group);
+    if (priority) {
+      job.priority = static_cast<std::int32_t>(
+          csv.integer(row, priority, errors, {.min = -kPriorityMax, .max = kPriorityMax}));
+    }
     jobs.push_back(std::move(job));
   }
   errors.throw_if_any();

@@ -1,5 +1,6 @@
 // Jobs that arrive over time, read from a CSV trace with the columns of the Acme (Kalos) trace:
-// job_id, submit_time_s, num_gpus, duration_s, job_type (optional). The columns num_nodes,
+// job_id, submit_time_s, num_gpus, duration_s; optional are job_type, priority (an integer, higher
+// goes first), user and group, which queues and predictors look at. The columns num_nodes,
 // gpus_per_node, cpus_per_gpu and mem_per_pod_gb are known and unused.
 #pragma once
 
@@ -18,6 +19,9 @@ struct TraceJob {
   std::uint32_t gpus = 0;
   Duration duration{};
   std::string type;
+  std::int32_t priority = 0;
+  std::string user{};
+  std::string group{};
   friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };
 

@@ -227,6 +227,17 @@ TEST_CASE("a job trace is read in order of submission, its arrivals compressed")
                             .type = "Pretrain"});
 }
 
+TEST_CASE("a job trace says whose its jobs are and what goes first") {
+  const auto jobs = read_trace(
+      "job_id,submit_time_s,num_gpus,duration_s,priority,user,group\na,0,8,10,-3,ann,nlp\n");
+  REQUIRE(jobs.size() == 1);
+  CHECK(jobs[0].priority == -3);
+  CHECK(jobs[0].user == "ann");
+  CHECK(jobs[0].group == "nlp");
+  CHECK(contains(trace_error("job_id,submit_time_s,num_gpus,duration_s,priority\na,0,8,10,high\n"),
+                 ":2 column \"priority\""));
+}
+
 TEST_CASE("mistakes in a job trace are named by file and line") {
   const std::string head = "job_id,submit_time_s,num_gpus,duration_s\n";
   CHECK(contains(trace_error(head), "an empty trace"));
