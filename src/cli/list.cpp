@@ -6,6 +6,7 @@
 
 #include "command_line.hpp"
 #include "output.hpp"
+#include "railyard/cluster/cluster.hpp"
 #include "railyard/collective/choices.hpp"
 #include "railyard/config/catalog.hpp"
 #include "railyard/config/reader.hpp"
@@ -14,7 +15,9 @@
 #include "railyard/network/transport.hpp"
 #include "railyard/report/table.hpp"
 #include "railyard/scheduler/placement.hpp"
+#include "railyard/scheduler/predictor.hpp"
 #include "railyard/scheduler/queue.hpp"
+#include "railyard/scheduler/reservation.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
@@ -145,6 +148,15 @@ Entries compressions() {
 Entries queues() {
   return entries_of(config::descriptions(scheduler::queue_catalog()));
 }
+Entries predictors() {
+  return entries_of(config::descriptions(scheduler::predictor_catalog()));
+}
+Entries failures() {
+  return entries_of(config::descriptions(cluster::failure_catalog()));
+}
+Entries reservations() {
+  return entries_of(config::descriptions(scheduler::reservation_catalog()));
+}
 
 Entries gpus() {
   Entries out;
@@ -207,7 +219,7 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 15> kFamilies{{
+constexpr std::array<Family, 18> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
@@ -221,6 +233,9 @@ constexpr std::array<Family, 15> kFamilies{{
     {"collectives", "algorithms of collective operations", collectives},
     {"placements", "placement policies, \"placement\" of a policy set", placements},
     {"queues", "queue policies, \"queue\" of a policy set", queues},
+    {"predictors", "estimates of run times, \"predictor\" of a policy set", predictors},
+    {"reservations", "hosts kept for jobs to come, \"reservation\" of a policy set", reservations},
+    {"failures", "hosts that fail, \"failures\" of a scenario", failures},
     {"compressions", "compression of gradients, \"compression\" of a policy set", compressions},
     {"gpus", "kinds of GPUs, \"gpu\" of a topology file", gpus},
     {"models", "model files in workloads/models", models},

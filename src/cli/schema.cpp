@@ -73,11 +73,16 @@ std::string result_schema() {
   Members link{{"name", text()}, {"tier", text()}};
   for (const char* key : {"bytes", "utilization", "busy_share", "binding_share"})
     link.emplace_back(key, number(0, 1e300));
-  const std::string policy = whole({{"metrics", metrics_schema()},
-                                    {"jobs", array_of(job_schema())},
-                                    {"links", array_of(whole(link))},
-                                    {"warnings", array_of(text())},
-                                    {"placement", text()}});
+  const std::string point = whole({{"t_s", number(0, 1e300)},
+                                   {"allocated_share", number(0, 1)},
+                                   {"retained_share", nullable("number")}});
+  const std::string policy = object({{"metrics", metrics_schema()},
+                                     {"jobs", array_of(job_schema())},
+                                     {"links", array_of(whole(link))},
+                                     {"curve", array_of(point)},
+                                     {"warnings", array_of(text())},
+                                     {"placement", text()}},
+                                    {"metrics", "jobs", "links", "warnings", "placement"});
   Members ratios;
   for (const auto& metric : metrics::metric_catalog()) {
     ratios.emplace_back(metric.key, whole({{"ratio", nullable("number")}}));

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <map>
 
+#include "railyard/cluster/cluster.hpp"
 #include "railyard/collective/choices.hpp"
 #include "railyard/config/catalog.hpp"
 #include "railyard/network/network_model.hpp"
 #include "railyard/scheduler/placement.hpp"
+#include "railyard/scheduler/predictor.hpp"
 #include "railyard/scheduler/queue.hpp"
+#include "railyard/scheduler/reservation.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
@@ -56,11 +59,6 @@ std::string choice(const std::vector<const EntryDescription*>& entries) {
   }
   objects.insert(objects.begin(), words(names));
   return any_of(objects);
-}
-
-std::string only_none() {
-  static const EntryDescription kNone{"none", "", {}};
-  return choice({&kNone});
 }
 
 std::string link(Members more = {}) {
@@ -291,7 +289,10 @@ std::string job_schema() {
        {"all_reduce", choice(collective::choice_descriptions())},
        {"collectives", collectives_schema()},
        {"iterations", integer(1)},
-       {"arrival", duration()}},
+       {"arrival", duration()},
+       {"priority", integer(-1'000'000'000)},
+       {"user", text()},
+       {"group", text()}},
       {"name", "workload", "gpus"});
 }
 
@@ -342,8 +343,11 @@ std::string policy_schema() {
                  {"interval", duration()},
                  {"decision_latency", duration()},
                  {"collectives", collectives_schema()},
-                 {"reservation", only_none()},
-                 {"predictor", only_none()},
+                 {"reservation", choice(config::descriptions(scheduler::reservation_catalog()))},
+                 {"predictor", choice(config::descriptions(scheduler::predictor_catalog()))},
+                 {"checkpoint_interval", any_of({duration(), words({"young_daly"})})},
+                 {"checkpoint_cost", duration()},
+                 {"restart_cost", duration()},
                  {"compression", choice(config::descriptions(workload::compression_catalog()))}},
                 {"placement"});
 }
@@ -371,7 +375,7 @@ std::string scenario_schema() {
                       {"arrival_scale", number(0, 1e6)},
                       {"diffusion", object({{"alpha", number(0, 1)}}, {"alpha"})},
                       {"network", network_schema()},
-                      {"failures", only_none()},
+                      {"failures", choice(config::descriptions(cluster::failure_catalog()))},
                       {"policies", map_of(policy_schema(), 1)},
                       {"baseline", text()},
                       {"horizon", duration()},

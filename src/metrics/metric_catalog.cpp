@@ -55,8 +55,9 @@ constexpr std::array<MetricDescription, kMetrics> kCatalog{{
     {"lost_gpu_s", "lost", lower, "GPU seconds of work thrown away"},
     {"goodput_share", "goodput", higher, "share of allocated GPU time that advanced a job"},
     {"fairness_rho_max", "rho max", lower,
-     "worst ratio of a job's completion time to that on its fair share of an exclusive cluster"},
-    {"predictor_mape", "MAPE", lower, "mean absolute percentage error of the predictor"},
+     "worst ratio of a job's completion time to that on its user's fair share of an idle cluster"},
+    {"predictor_mape", "MAPE", lower,
+     "mean of |predicted - actual| / actual run time of finished jobs; 0.1 is 10 %"},
     {"decision_s_p50", "decide p50", lower, "median decision latency charged in simulated time"},
     {"decision_s_p99", "decide p99", lower, "99th percentile of the charged decision latency"},
 }};

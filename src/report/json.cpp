@@ -154,6 +154,21 @@ void add_links(JsonWriter& json, const std::vector<metrics::LinkResult>& links) 
   json.close(']');
 }
 
+/// Only where there is one: results without a reservation have no such key.
+void add_curve(JsonWriter& json, const std::vector<metrics::CurvePoint>& curve) {
+  if (curve.empty()) return;
+  json.key("curve");
+  json.open('[');
+  for (const metrics::CurvePoint& point : curve) {
+    json.open('{', true);
+    json.member("t_s", point.t_s);
+    json.member("allocated_share", point.allocated_share);
+    json.member("retained_share", point.retained_share);
+    json.close('}');
+  }
+  json.close(']');
+}
+
 void add_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
   json.key(key);
   json.open('[');
@@ -202,6 +217,7 @@ std::string result_json(const metrics::RunResult& result) {
     add_metrics(json, policy);
     add_jobs(json, policy.jobs);
     add_links(json, policy.links);
+    add_curve(json, policy.curve);
     add_texts(json, "warnings", policy.warnings);
     json.member("placement", policy.placement);
     json.close('}');

@@ -23,6 +23,7 @@ using config::Range;
 using config::Reader;
 
 constexpr std::int64_t kRanksMax = 1'000'000;
+constexpr std::int64_t kPriorityMax = 1'000'000'000;
 
 void read_transformer(Reader& job, const Node& model, std::uint32_t gpus, World& world,
                       cluster::JobSpec& out) {
@@ -64,6 +65,10 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
   spec.submitted = TimePoint(job.optional<Duration>("arrival", Duration{}));
   spec.iterations =
       job.optional<std::int64_t>("iterations", 1, Range<std::int64_t>{1, 1'000'000'000});
+  spec.priority = static_cast<std::int32_t>(
+      job.optional<std::int64_t>("priority", 0, Range<std::int64_t>{-kPriorityMax, kPriorityMax}));
+  spec.user = job.optional<std::string>("user", "");
+  spec.group = job.optional<std::string>("group", "");
   const std::size_t busy = world.background.size() * world.topology.hosts().front().gpus;
   if (gpus > world.topology.gpu_count() - busy) {
     job.fail(
@@ -141,6 +146,10 @@ void read_trace(Reader& scenario, World& world, const std::set<std::string>& nam
     job.dag = kind.second;
     job.submitted = TimePoint(record.submit);
     job.recorded = record.duration;
+    job.priority = record.priority;
+    job.user = std::move(record.user);
+    job.group = std::move(record.group);
+    job.kind = std::move(record.type);
     world.jobs.push_back(std::move(job));
     world.from_trace.push_back(true);
     world.gradient_bytes.push_back(gradient_bytes);

@@ -7,8 +7,6 @@
 #include "railyard/collective/collective.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/scheduler/background.hpp"
-#include "railyard/scheduler/placement.hpp"
-#include "railyard/scheduler/queue.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/hostlist.hpp"
@@ -24,14 +22,6 @@ using config::Errors;
 using config::Node;
 using config::Range;
 using config::Reader;
-
-/// Fields of the contract whose only member so far is "none": anything else is refused by name.
-void require_none(Reader& reader, std::string_view key, std::string_view family) {
-  static const config::EntryDescription kNone{"none", "nothing", {}};
-  if (const auto node = reader.child(key)) {
-    static_cast<void>(config::decode_choice(*node, reader.errors(), family, {&kNone}));
-  }
-}
 
 /// Hosts by name, as Slurm writes them ("node[01-16]"): the busy ones, or the free ones.
 void occupy_by_name(Reader& reader, const char* key, const std::vector<std::string>& expressions,
@@ -107,78 +97,6 @@ void read_background(Reader& scenario, World& world) {
   } catch (const config::ConfigError& error) {
     scenario.fail("occupied", error.lines().front());
   }
-}
-
-PolicySpec read_policy(const std::string& name, const Node& node, Errors& errors) {
-  PolicySpec policy;
-  policy.name = name;
-  Reader reader(node, errors);
-  const auto placements = config::descriptions(scheduler::placement_catalog());
-  const auto queues = config::descriptions(scheduler::queue_catalog());
-  if (const auto child = reader.required_child("placement")) {
-    policy.placement = config::decode_choice(*child, errors, "placement policy", placements);
-  }
-  if (const auto child = reader.child("queue")) {
-    policy.queue = config::decode_choice(*child, errors, "queue policy", queues);
-  } else {
-    policy.queue = config::default_choice("fifo", queues);
-  }
-  policy.interval = reader.optional<Duration>("interval", Duration{});
-  policy.decision_latency = reader.optional<Duration>("decision_latency", Duration{});
-  if (const auto child = reader.child("collectives")) {
-    policy.collectives = collective::read_choices(*child, errors);
-  }
-  require_none(reader, "reservation", "reservation policy");
-  require_none(reader, "predictor", "predictor");
-  const auto compressions = config::descriptions(workload::compression_catalog());
-  if (const auto child = reader.child("compression")) {
-    policy.compression = config::decode_choice(*child, errors, "compression", compressions);
-  } else {
-    policy.compression = config::default_choice("none", compressions);
-  }
-  reader.finish();
-  return policy;
-}
-
-/// Factories check what crosses parameters (alpha + beta = 1): their sentence gets the place.
-void try_placement(const PolicySpec& policy, const Node& where, Errors& errors) {
-  try {
-    static_cast<void>(config::entry_of(scheduler::placement_catalog(), policy.placement.name)
-                          .create(policy.placement.parameters));
-  } catch (const config::ConfigError& error) {
-    errors.add(where, error.lines().front());
-  }
-}
-
-void read_policies(Reader& scenario, World& world) {
-  const auto node = scenario.required_child("policies");
-  const auto baseline = scenario.maybe<std::string>("baseline");
-  if (!node) return;
-  if (!node->is_object() || node->size() == 0) {
-    scenario.fail("policies", "expected an object with at least one policy set");
-    return;
-  }
-  for (std::size_t i = 0; i < node->size(); ++i) {
-    world.policies.push_back(
-        read_policy(std::string(node->key_at(i)), node->at(i), scenario.errors()));
-    const auto placement = node->at(i).is_object() ? node->at(i).find("placement") : std::nullopt;
-    if (placement && scenario.errors().empty()) {
-      try_placement(world.policies.back(), *placement, scenario.errors());
-    }
-  }
-  if (!baseline) return;
-  std::vector<std::string_view> names;
-  for (const PolicySpec& policy : world.policies) names.push_back(policy.name);
-  const auto found = std::find(names.begin(), names.end(), *baseline);
-  if (found == names.end()) {
-    const std::string_view near = config::nearest(*baseline, names);
-    scenario.fail(
-        "baseline",
-        fmt::format("no policy set is called \"{}\"{}", *baseline,
-                    near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near)));
-    return;
-  }
-  world.baseline = static_cast<std::size_t>(found - names.begin());
 }
 
 /// Compression of gradients depends on the jobs: what it refuses gets the policy set's place.
@@ -343,7 +261,7 @@ Spec load(const Document& document, const std::string& name, std::optional<std::
     world->diffusion_alpha = reader.required<double>("alpha", Range<double>{0.0, 1.0});
     reader.finish();
   }
-  require_none(scenario, "failures", "failure model");
+  read_failures(scenario, *world);
   read_topology(scenario, *world);
   read_policies(scenario, *world);
   const bool fabric = world->topology.gpu_count() > 0 && world->gpu != nullptr;

@@ -98,13 +98,13 @@ struct Totals {
 };
 
 void add_inline(Totals& sum, const World& world, const JobSpec& spec, const JobRecord& record) {
-  const auto span = static_cast<double>((record.finished - record.started).count());
+  const auto held = static_cast<double>(record.held.count());
   sum.tokens += record.work_done * spec.dag->tokens;
   sum.first_start = std::min(sum.first_start, record.started);
   sum.last_end = std::max(sum.last_end, record.finished);
   if (spec.dag->model_flops > 0) {
     sum.model_flops += record.work_done * spec.dag->model_flops;
-    sum.flops_possible += seconds(span) * spec.shape.gpus * world.gpu->peak_bf16.per_s();
+    sum.flops_possible += seconds(held) * spec.shape.gpus * world.gpu->peak_bf16.per_s();
   }
   sum.iterations += record.work_done;
   sum.iteration_ticks += record.work_done * record.iteration_ticks_mean;
@@ -274,6 +274,61 @@ void set_cluster_metrics(const World& world, const PolicySpec& policy, const Tot
   }
 }
 
+/// Absolute error of the run times predicted at arrival, over those of the jobs that finished.
+void set_predictor_error(const cluster::Outcome& outcome, Metrics& out) {
+  double errors = 0;
+  std::size_t jobs = 0;
+  for (const JobRecord& record : outcome.jobs) {
+    if (record.status != JobStatus::finished || !record.predicted || record.kept <= Duration{}) {
+      continue;
+    }
+    const auto run = static_cast<double>(record.kept.count());
+    errors += std::abs(static_cast<double>(record.predicted->count()) - run) / run;
+    ++jobs;
+  }
+  if (jobs > 0) out.set(Metric::predictor_mape, errors / static_cast<double>(jobs));
+}
+
+/// Finish-time fairness (Themis, NSDI'20) between users: completion time over that on the user's
+/// part of the cluster alone, 1 / (mean number of users with jobs in the system) of its GPUs, on
+/// which a job that wants more GPUs runs slower in proportion.
+void set_fairness(const World& world, const std::vector<JobSpec>& jobs,
+                  const cluster::Outcome& outcome, Metrics& out) {
+  const double gpus = static_cast<double>(world.topology.gpu_count()) - outcome.background_gpus;
+  std::optional<double> worst;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const JobRecord& record = outcome.jobs[j];
+    if (record.status != JobStatus::finished || jobs[j].user.empty()) continue;
+    const double alone = reference_run_ticks(jobs[j], record);
+    if (alone <= 0) continue;
+    const double stretch = std::max(1.0, jobs[j].shape.gpus * record.users_mean / gpus);
+    const auto took = static_cast<double>((record.finished - jobs[j].submitted).count());
+    worst = std::max(worst.value_or(0.0), took / (alone * stretch));
+  }
+  out.set(Metric::fairness_rho_max, worst);
+}
+
+/// What preemption, failures and reservation cost; empty where there can be none.
+void set_displacement(const World& world, const PolicySpec& policy, const cluster::Outcome& outcome,
+                      Metrics& out) {
+  if (policy.reservation.name != "none") {
+    out.set(Metric::reserved_idle_gpu_s, seconds(outcome.reserved_idle_gpu_ticks));
+  }
+  if (policy.preempts) {
+    out.set(Metric::preemptions, static_cast<double>(outcome.preemptions));
+  }
+  const bool failures = world.failures.per_host_day > 0;
+  if (policy.preempts || failures) {
+    out.set(Metric::restarts, static_cast<double>(outcome.restarts));
+    out.set(Metric::lost_gpu_s, seconds(outcome.lost_gpu_ticks));
+  }
+  const bool costs = policy.preempts || failures || policy.checkpoints.interval > Duration{};
+  if (costs && outcome.allocated_gpu_ticks > 0) {
+    out.set(Metric::goodput_share, 1 - (outcome.lost_gpu_ticks + outcome.overhead_gpu_ticks) /
+                                           outcome.allocated_gpu_ticks);
+  }
+}
+
 void add_ticks(const cluster::Outcome& outcome, metrics::PolicyResult& out) {
   for (const JobRecord& record : outcome.jobs) {
     out.ticks.push_back(static_cast<std::int64_t>(record.status));
@@ -304,6 +359,9 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
   }
   if (sum.flops_possible > 0) m.set(Metric::mfu, sum.model_flops / sum.flops_possible);
   set_cluster_metrics(world, policy, sum, outcome, m);
+  set_displacement(world, policy, outcome, m);
+  set_predictor_error(outcome, m);
+  set_fairness(world, jobs, outcome, m);
   set_traffic(sum, m);
   if (const JobRecord* largest = largest_inline(jobs, outcome)) {
     out.attribution = largest->iterations.attribution;
@@ -316,6 +374,9 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
   set_links(world, outcome, out);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     out.jobs.push_back(job_result(jobs[j], outcome.jobs[j]));
+  }
+  for (const cluster::CurvePoint& point : outcome.curve) {
+    out.curve.push_back({in_seconds(point.at), point.allocated, point.retention});
   }
   add_warnings(world, policy, outcome, out);
   add_ticks(outcome, out);

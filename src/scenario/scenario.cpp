@@ -78,12 +78,21 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
                              .create(policy.placement.parameters);
   const auto queue = config::entry_of(scheduler::queue_catalog(), policy.queue.name)
                          .create(policy.queue.parameters);
+  const auto reservation =
+      config::entry_of(scheduler::reservation_catalog(), policy.reservation.name)
+          .create(policy.reservation.parameters, placement.get());
+  const auto predictor = config::entry_of(scheduler::predictor_catalog(), policy.predictor.name)
+                             .create(policy.predictor.parameters);
   cluster::Settings settings;
   settings.topology = &world.topology;
   settings.network = world.network;
   settings.limits = world.limits;
   settings.placement = placement.get();
   settings.queue = queue.get();
+  settings.reservation = reservation.get();
+  settings.predictor = predictor.get();
+  settings.checkpoints = policy.checkpoints;
+  settings.failures = world.failures;
   settings.interval = policy.interval;
   settings.decision_latency = policy.decision_latency;
   settings.horizon = world.horizon;

@@ -21,6 +21,10 @@ struct PolicySpec {
   std::string name;
   config::Choice placement;
   config::Choice queue;
+  config::Choice reservation;
+  config::Choice predictor;
+  cluster::Checkpoints checkpoints;
+  bool preempts = false;  ///< may running jobs lose their GPUs?
   Duration interval{};
   Duration decision_latency{};
   collective::PartialChoices collectives;  ///< by operation; empty: the job's own
@@ -44,6 +48,7 @@ struct World {
   std::vector<std::string> warnings;
   std::vector<scheduler::HostSlot> background;
   std::optional<double> diffusion_alpha;
+  cluster::Failures failures;
   Duration horizon = kHorizonMax;
   std::vector<PolicySpec> policies;
   std::size_t baseline = 0;
@@ -56,6 +61,9 @@ void read_jobs(config::Reader& scenario, World& world);
 /// without a place, where the compression refuses a job.
 [[nodiscard]] std::vector<cluster::JobSpec> jobs_under(const World& world,
                                                        const PolicySpec& policy);
+/// Decodes `failures`, `policies` and `baseline`. Failures come first.
+void read_failures(config::Reader& scenario, World& world);
+void read_policies(config::Reader& scenario, World& world);
 /// Decodes `network` into world.network and world.limits.
 void read_network(config::Reader& scenario, World& world);
 void decode_network(const config::Node& node, config::Errors& errors, World& world);

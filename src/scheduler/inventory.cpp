@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
@@ -38,15 +39,16 @@ Inventory::Inventory(const topology::Topology& topology)
       gpus_per_host_(uniform_gpus_per_host(topology)),
       whole_(whole_host_mask(gpus_per_host_)),
       free_(topology.hosts().size(), whole_),
-      hosts_of_minipod_(topology.minipod_count()),
       free_hosts_(topology.minipod_count(), 0),
       free_hosts_total_(static_cast<std::uint32_t>(topology.hosts().size())),
       free_gpus_(topology.hosts().size() * std::uint64_t{gpus_per_host_}) {
+  auto hosts = std::make_shared<std::vector<std::vector<HostId>>>(topology.minipod_count());
   for (std::size_t h = 0; h < topology.hosts().size(); ++h) {
     const MinipodId minipod = topology.hosts()[h].minipod;
-    hosts_of_minipod_[index(minipod)].push_back(static_cast<HostId>(h));
+    (*hosts)[index(minipod)].push_back(static_cast<HostId>(h));
     ++free_hosts_[index(minipod)];
   }
+  hosts_of_minipod_ = std::move(hosts);
 }
 
 std::uint32_t Inventory::free_gpus(HostId host) const {
@@ -56,7 +58,7 @@ std::uint32_t Inventory::free_gpus(HostId host) const {
 std::vector<HostId> Inventory::free_hosts(MinipodId minipod) const {
   std::vector<HostId> hosts;
   hosts.reserve(free_host_count(minipod));
-  for (const HostId host : hosts_of_minipod_[index(minipod)]) {
+  for (const HostId host : (*hosts_of_minipod_)[index(minipod)]) {
     if (wholly_free(host)) hosts.push_back(host);
   }
   return hosts;

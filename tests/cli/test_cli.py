@@ -489,7 +489,8 @@ class Others(Case):
         self.assertEqual(families, ["topologies", "readers", "writers", "trace_readers",
                                     "trace_writers", "routings", "networks",
                                     "transports", "collectives", "placements", "queues",
-                                    "compressions", "gpus", "models", "metrics"])
+                                    "predictors", "reservations", "failures", "compressions",
+                                    "gpus", "models", "metrics"])
         for family in families:
             first = self.good("list", family).stdout.split()[0]
             self.assertIn(first, self.good("list", family, first).stdout)

@@ -5,7 +5,10 @@
 // iteration times come from the iteration engine (remembered under an exact key). Jobs advance at
 // that rate until the next event: a 90-day trace costs as many short simulations as it has distinct
 // components (docs/adr/0009).
-// Not modelled here: preemption, failures, reservation, prediction.
+//
+// A scheduler (railyard/scheduler/scheduler.hpp) decides, the cluster checks and applies. Running
+// jobs may be preempted, or lose a host to a failure, and start again from a checkpoint. Not
+// modelled: jobs that change their size.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +22,8 @@
 #include "railyard/core/time.hpp"
 #include "railyard/scheduler/inventory.hpp"
 #include "railyard/scheduler/placement.hpp"
-#include "railyard/scheduler/queue.hpp"
+#include "railyard/scheduler/predictor.hpp"
+#include "railyard/scheduler/scheduler.hpp"
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/training/program.hpp"
 #include "railyard/workload/iteration_dag.hpp"
@@ -36,15 +40,50 @@ struct JobSpec {
   /// A recorded duration is kept when the job runs alone on the fewest leaves and minipods; other
   /// placements and contention scale it by the modelled ratio of iteration times.
   std::optional<Duration> recorded;
+  std::int32_t priority = 0;  ///< higher goes first
+  std::string user;           ///< empty: not said
+  std::string group;
+  std::string kind;
 };
+
+/// What survives a preemption or a failure, and what that costs.
+struct Checkpoints {
+  /// Of run time. Zero: a checkpoint is written when the job is preempted, and nothing is lost but
+  /// to failures. Else what was done since the last one is lost.
+  Duration interval{};
+  /// The interval of each job is sqrt(2 · cost · its mean time between failures) instead (Young,
+  /// CACM 1974; Daly, FGCS 2006).
+  bool young_daly = false;
+  /// The time one takes. With an interval the job pauses for it each time, spread evenly over its
+  /// run; without one, the next run begins that much later: the GPUs are free at once.
+  Duration cost{};
+  Duration restart{};  ///< from the start of a run after the first to its progress
+};
+
+/// Hosts fail independently, at a constant rate, busy or not. A job on a failed host leaves its
+/// GPUs and queues again; the host is gone until it is repaired.
+struct Failures {
+  double per_host_day = 0;  ///< 0: nothing fails
+  Duration repair{};
+};
+using FailureFactory = Failures (*)(const config::Parameters&);
+[[nodiscard]] std::span<const config::CatalogEntry<FailureFactory>> failure_catalog();
 
 /// Everything but the jobs. References outlive the simulation.
 struct Settings {
   const topology::Topology* topology = nullptr;
   training::NetworkSettings network;
   training::RunLimits limits;
+  /// The parts of a composed scheduler. Queue, reservation and predictor keep state: a run needs
+  /// its own.
   const scheduler::PlacementPolicy* placement = nullptr;
-  const scheduler::QueuePolicy* queue = nullptr;
+  scheduler::QueuePolicy* queue = nullptr;
+  scheduler::ReservationPolicy* reservation = nullptr;  ///< null: nothing is reserved
+  scheduler::Predictor* predictor = nullptr;            ///< null: no estimates
+  /// Replaces queue, reservation and placement.
+  scheduler::Scheduler* scheduler = nullptr;
+  Checkpoints checkpoints;
+  Failures failures;
   Duration interval{};          ///< decisions at its multiples; zero: at every arrival and finish
   Duration decision_latency{};  ///< from the decision to the start, charged in simulated time
   Duration horizon = kHorizonMax;
@@ -57,13 +96,21 @@ enum class JobStatus : std::uint8_t { queued, running, finished, rejected };
 
 struct JobRecord {
   JobStatus status = JobStatus::queued;
-  TimePoint started{};
+  TimePoint started{};  ///< for the first time
   TimePoint finished{};
+  std::uint32_t starts = 0;
+  std::uint32_t preemptions = 0;
+  std::uint32_t failures = 0;
+  Duration held{};  ///< time on its GPUs
+  Duration run{};   ///< of that, after checkpoints were read: what was lost is in it
+  Duration kept{};  ///< of that, what was not lost
+  std::optional<Duration> predicted;  ///< run time, when it arrived
+  double users_mean = 0;              ///< users with jobs in the system, from submission to finish
   std::optional<scheduler::Placement> placement;
   scheduler::Spread spread;
   double work_done = 0;             ///< iterations, or ticks of the recorded duration
   double iterations_run = 0;        ///< simulated iterations the run time is worth
-  double iteration_ticks_mean = 0;  ///< run time / iterations_run; 0 before it ran
+  double iteration_ticks_mean = 0;  ///< run / iterations_run; 0 before it ran
   double iteration_ticks_min = 0;
   double iteration_ticks_max = 0;
   double iteration_ticks_p99 = 0;      ///< largest over the epochs
@@ -73,14 +120,29 @@ struct JobRecord {
   bool varied = false;                 ///< more than one iteration time occurred
 };
 
+/// From `at` until the next point.
+struct CurvePoint {
+  TimePoint at{};
+  double allocated = 0;             ///< share of all GPUs that jobs hold
+  std::optional<double> retention;  ///< share of the reserved hosts that somebody still holds
+};
+
 struct Outcome {
   std::vector<JobRecord> jobs;  ///< as given
   TimePoint end{};              ///< last finish; where jobs still run, when the run ended
   TimePoint first_start{};
   double allocated_gpu_ticks = 0;  ///< by jobs, summed over GPUs
   double background_gpus = 0;
-  double busy_gpu_ticks = 0;           ///< computing
-  double fragmentation = 0;            ///< time-weighted mean, see scheduler of docs/model.md
+  double busy_gpu_ticks = 0;  ///< computing
+  double fragmentation = 0;   ///< time-weighted mean, see scheduler of docs/model.md
+  std::uint64_t preemptions = 0;
+  std::uint64_t restarts = 0;
+  std::uint64_t host_failures = 0;
+  std::uint64_t job_failures = 0;
+  double lost_gpu_ticks = 0;           ///< held for work that was thrown away
+  double overhead_gpu_ticks = 0;       ///< held while waiting for a start, reading, writing
+  double reserved_idle_gpu_ticks = 0;  ///< reserved and held by nobody
+  std::vector<CurvePoint> curve;       ///< where something is reserved
   std::uint64_t contended_epochs = 0;  ///< component-epochs of more than one job
   std::uint64_t memo_hits = 0;
   std::uint64_t events = 0;

@@ -127,6 +127,13 @@ struct LinkResult {
       0;  ///< share of the time in which it slowed at least one flow below its solo rate
 };
 
+/// From `t_s` until the next point.
+struct CurvePoint {
+  double t_s = 0;
+  double allocated_share = 0;            ///< of all GPUs, by jobs
+  std::optional<double> retained_share;  ///< of the reserved hosts, those that somebody still holds
+};
+
 struct PolicyResult {
   std::string name;
   std::string placement;  ///< canonical text of the placement choice, for the report
@@ -134,6 +141,7 @@ struct PolicyResult {
   std::optional<Attribution> attribution;  ///< of one iteration of the largest job
   std::vector<JobResult> jobs;
   std::vector<LinkResult> links;  ///< hottest first, at most 20
+  std::vector<CurvePoint> curve;  ///< allocation and retention; empty without a reservation
   std::vector<std::string> warnings;
   std::vector<std::int64_t>
       ticks;  ///< every job's and iteration's start and end tick, for the digest

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "railyard/core/ids.hpp"
@@ -53,10 +54,11 @@ class Inventory {
 
   const topology::Topology* topology_;
   std::uint32_t gpus_per_host_ = 0;
-  std::uint64_t whole_ = 0;                            ///< mask of a wholly free host
-  std::vector<std::uint64_t> free_;                    ///< per host
-  std::vector<std::vector<HostId>> hosts_of_minipod_;  ///< ascending
-  std::vector<std::uint32_t> free_hosts_;              ///< wholly free ones per minipod
+  std::uint64_t whole_ = 0;          ///< mask of a wholly free host
+  std::vector<std::uint64_t> free_;  ///< per host
+  /// Ascending; shared between copies, which schedulers make to try things out.
+  std::shared_ptr<const std::vector<std::vector<HostId>>> hosts_of_minipod_;
+  std::vector<std::uint32_t> free_hosts_;  ///< wholly free ones per minipod
   std::uint32_t free_hosts_total_ = 0;
   std::uint64_t free_gpus_ = 0;
 };

@@ -1,34 +1,33 @@
-// First in, first out: order of submission, and the head waits for its gang while all behind it
-// wait for the head.
-#include <algorithm>
-#include <tuple>
-
+// First in, first out: order of submission. By default the head waits for its gang while all behind
+// it wait for the head.
 #include "scheduler/queue/catalog_entries.hpp"
 
 namespace railyard::scheduler {
 
 namespace {
 
-class Fifo final : public QueuePolicy {
+class Arrival final : public QueueOrder {
  public:
-  void order(std::span<QueuedJob> waiting) const override {
-    std::ranges::sort(waiting, [](const QueuedJob& a, const QueuedJob& b) {
-      return std::tuple(a.submitted, a.job) < std::tuple(b.submitted, b.job);
-    });
-  }
-  bool head_blocks() const override { return true; }
+  double key(const JobView& /*job*/, TimePoint /*now*/) const override { return 0; }
 };
 
-std::unique_ptr<QueuePolicy> create(const config::Parameters& /*parameters*/) {
-  return std::make_unique<Fifo>();
+std::unique_ptr<QueuePolicy> create(const config::Parameters& parameters) {
+  auto policy = std::make_unique<QueuePolicy>();
+  policy->order = arrival_order();
+  policy->hold = hold_of(parameters);
+  return policy;
 }
 
 }  // namespace
 
+std::unique_ptr<QueueOrder> arrival_order() {
+  return std::make_unique<Arrival>();
+}
+
 QueueEntry fifo_entry() {
   return {{.name = "fifo",
            .summary = "order of submission; a job that cannot be placed holds up all behind it",
-           .parameters = {}},
+           .parameters = {hold_parameter("\"block\"")}},
           &create};
 }
 

@@ -2,7 +2,7 @@
 
 #include "railyard/cluster/cluster.hpp"
 #include "railyard/workload/micro_benchmark.hpp"
-#include "support/fabric.hpp"
+#include "support/cluster_bench.hpp"
 
 using namespace railyard;
 using namespace railyard::cluster;
@@ -10,25 +10,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A cluster under test: a fabric, a placement policy by name, FIFO.
-struct Bench {
+/// A cluster under test: a fabric, a placement policy by name, FIFO, no estimates.
+struct Bench : test::ClusterBench {
   explicit Bench(const std::string& fabric, const std::string& placement_name = "gpu_packing")
-      : topology(test::build_fabric(fabric)),
-        placement(
-            config::entry_of(scheduler::placement_catalog(), placement_name)
-                .create(config::default_choice(placement_name,
-                                               config::descriptions(scheduler::placement_catalog()))
-                            .parameters)),
-        queue(config::entry_of(scheduler::queue_catalog(), "fifo").create({})) {
-    settings.topology = &topology;
-    settings.network = test::free_of_latency(topology, "spray");
-    settings.placement = placement.get();
-    settings.queue = queue.get();
-  }
-  topology::Topology topology;
-  std::unique_ptr<scheduler::PlacementPolicy> placement;
-  std::unique_ptr<scheduler::QueuePolicy> queue;
-  Settings settings;
+      : ClusterBench(fabric, {.placement = '"' + placement_name + '"', .predictor = "\"none\""}) {}
 };
 
 /// A job whose iteration sends 125 MB over each of its NICs: 10 ms alone.

@@ -1,0 +1,131 @@
+// Integrals over time, and what is left to say when the run ends.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "simulation.hpp"
+
+namespace railyard::cluster {
+
+/// Integrals over time up to `now`.
+void Simulation::account(TimePoint now) {
+  const auto span = static_cast<double>((now - now_).count());
+  if (span > 0) {
+    outcome_.allocated_gpu_ticks += span * static_cast<double>(allocated_gpus_);
+    user_ticks_ += span * static_cast<double>(jobs_of_user_.size());
+    if (const std::uint64_t free = inventory_.free_gpus(); free > 0 && allocated_gpus_ > 0) {
+      fragmentation_ticks_ += span * fragmentation(free);
+      fragmentation_span_ += span;
+    }
+    if (settings_.reservation != nullptr || settings_.scheduler != nullptr) {
+      account_reservation(span);
+    }
+  }
+  now_ = now;
+}
+
+/// Idle GPUs of reserved hosts, and the curves of who still holds what.
+void Simulation::account_reservation(double span) {
+  std::uint64_t idle = 0;
+  std::size_t held = 0;
+  for (const HostId host : reserved_) {
+    idle += inventory_.free_gpus(host);
+    if (!inventory_.wholly_free(host)) ++held;
+  }
+  outcome_.reserved_idle_gpu_ticks += span * static_cast<double>(idle);
+  CurvePoint point{.at = now_, .allocated = 0, .retention = std::nullopt};
+  point.allocated =
+      static_cast<double>(allocated_gpus_) / static_cast<double>(settings_.topology->gpu_count());
+  if (!reserved_.empty()) {
+    point.retention = static_cast<double>(held) / static_cast<double>(reserved_.size());
+  }
+  if (!outcome_.curve.empty()) {
+    const CurvePoint& last = outcome_.curve.back();
+    if (last.allocated == point.allocated && last.retention == point.retention) return;
+  }
+  outcome_.curve.push_back(point);
+}
+
+/// Share of free GPUs outside the largest gang of whole hosts of one minipod.
+double Simulation::fragmentation(std::uint64_t free) const {
+  const topology::Topology& topology = *settings_.topology;
+  std::uint64_t largest = 0;
+  for (std::uint32_t m = 0; m < topology.minipod_count(); ++m) {
+    largest =
+        std::max<std::uint64_t>(largest, inventory_.free_host_count(static_cast<MinipodId>(m)));
+  }
+  largest *= topology.hosts().front().gpus;
+  return 1.0 - static_cast<double>(largest) / static_cast<double>(free);
+}
+
+/// What is still running or waiting when the run ends.
+void Simulation::close_jobs() {
+  for (Running& running : running_) {
+    settle(running, false);
+    JobRecord& record = outcome_.jobs[running.job];
+    record.work_done = running.work - running.work_left;
+    record.finished = now_;
+  }
+  outcome_.end = running_.empty() ? TimePoint{} : now_;
+  for (JobRecord& record : outcome_.jobs) {
+    if (record.status == JobStatus::queued || record.status == JobStatus::rejected) continue;
+    outcome_.end = std::max(outcome_.end, record.finished);
+    if (record.iterations_run > 0) {
+      record.iteration_ticks_mean = static_cast<double>(record.run.count()) / record.iterations_run;
+    }
+  }
+}
+
+void Simulation::close() {
+  close_jobs();
+  if (fragmentation_span_ > 0) outcome_.fragmentation = fragmentation_ticks_ / fragmentation_span_;
+  outcome_.engine = oracle_.counters();
+  outcome_.memo_hits = oracle_.hits();
+  if (!waiting_.empty() && running_.empty()) {
+    outcome_.warnings.push_back(fmt::format(
+        "{} jobs never found a place, the first is \"{}\": the policy cannot place them on the "
+        "hosts that are free when nothing runs",
+        waiting_.size(), jobs_[index(waiting_.front())].name));
+  }
+  if (rejected_ > 0) {
+    outcome_.warnings.push_back(fmt::format(
+        "{} jobs of the trace are larger than the cluster and were rejected", rejected_));
+  }
+  if (rejected_by_scheduler_ > 0) {
+    outcome_.warnings.push_back(fmt::format("the scheduler rejected {} jobs, the first is {}",
+                                            rejected_by_scheduler_, first_rejection_));
+  }
+  if (outcome_.host_failures > 0) {
+    Duration held{};
+    for (const JobRecord& record : outcome_.jobs) held += record.held;
+    outcome_.warnings.push_back(fmt::format(
+        "{} hosts failed; jobs lost theirs {} times, once in {:.4g} h that a job held GPUs",
+        outcome_.host_failures, outcome_.job_failures,
+        in_seconds(held) / 3600 /
+            static_cast<double>(std::max<std::uint64_t>(1, outcome_.job_failures))));
+  }
+  if (refused_ > 0) {
+    outcome_.warnings.push_back(
+        fmt::format("{} decisions of the scheduler were refused, the first because {}", refused_,
+                    first_refusal_));
+  }
+  if (settings_.want_links && !interrupted_) link_statistics();
+}
+
+/// Link load in the steady state of the largest job alone.
+void Simulation::link_statistics() {
+  std::optional<std::uint32_t> largest;
+  for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
+    if (!outcome_.jobs[j].placement || !jobs_[j].iterations) continue;
+    if (!largest || jobs_[j].shape.gpus > jobs_[*largest].shape.gpus) largest = j;
+  }
+  if (!largest) return;
+  const auto program =
+      bind_placement(jobs_[*largest], *outcome_.jobs[*largest].placement, *largest);
+  const training::EngineResult& steady = oracle_.steady_state(std::span(&program, 1));
+  outcome_.links = steady.links;
+  outcome_.links_window = steady.window;
+}
+
+}  // namespace railyard::cluster

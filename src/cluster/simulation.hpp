@@ -1,0 +1,179 @@
+// The cluster's state and its events: the life of jobs from arrival to finish.
+//   cluster.cpp    events: arrive, begin, finish, preempt
+//   decisions.cpp  scheduling points: what the scheduler decides is checked and applied
+//   failures.cpp   hosts that fail, jobs that lose them, checkpoints
+//   paces.cpp      how fast running jobs advance
+//   closing.cpp    integrals over time, and what is left to say at the end
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "iteration_oracle.hpp"
+#include "railyard/cluster/cluster.hpp"
+#include "railyard/core/event_queue.hpp"
+
+namespace railyard::cluster {
+
+/// GPUs a placement holds: whole hosts count whole, also where the job uses a part of the last.
+[[nodiscard]] std::uint64_t gpus_of(const scheduler::Placement& placement);
+
+class Simulation {
+ public:
+  Simulation(std::span<const JobSpec> jobs, const Settings& settings, Observer* observer);
+  Outcome run();
+
+ private:
+  using Program = training::Program;
+
+  /// A running job between two events.
+  struct Running {
+    std::uint32_t job = 0;
+    std::shared_ptr<const Program> program;     ///< null: one host, recorded; nothing to simulate
+    double work = 0;                            ///< iterations, or recorded ticks
+    double work_left = 0;                       ///< at `since`
+    double saved_left = 0;                      ///< work left at the last checkpoint
+    Duration unsaved{};                         ///< run time since it was written, up to `since`
+    double ticks_per_work = 0;                  ///< current pace; 0 until the first epoch
+    double own_reference = 0;                   ///< ticks of one iteration that count as pace 1
+    TimePoint since{};                          ///< in the future while the checkpoint is read
+    std::optional<std::uint64_t> finish_event;  ///< none: beyond the horizon
+    Duration interval{};                        ///< of checkpoints; zero: only when preempted
+    double pause_factor = 1;  ///< run time / run time without pauses for checkpoints
+    bool paced = false;
+  };
+
+  struct Event {
+    enum Kind : std::uint32_t {
+      arrival,
+      finish,
+      decide,
+      begin,
+      repace,
+      announce,
+      wake,
+      fail,
+      repair
+    };
+    Kind kind = arrival;
+    std::uint32_t job = 0;  ///< of repair: host
+  };
+
+  // cluster.cpp
+  [[nodiscard]] bool nothing_left() const;
+  void handle(const Event& event);
+  /// The event after a wait; beyond the horizon nothing happens, so it is not even queued.
+  std::optional<std::uint64_t> push_after(Duration wait, Phase phase, Event event);
+  void request_decision();
+  void request_repace();
+  void wake_at(TimePoint at);
+  void tell(scheduler::Event::Kind kind, std::uint32_t job);
+  const scheduler::ClusterView& view();
+  void predict(std::uint32_t job, double ticks_left);
+  void arrive(std::uint32_t job);
+  void begin(std::uint32_t job);
+  void finish(std::uint32_t job);
+  void preempt(std::uint32_t job);
+  void settle(Running& running, bool lose);
+  /// Takes a job off its GPUs; `lose`: what it did since its last checkpoint.
+  void leave(Running& running, bool lose);
+  void free_gpus(std::uint32_t job);
+  std::vector<Running>::iterator running(std::uint32_t job);
+  void requeue(std::uint32_t job);
+  void count_user(std::uint32_t job, int change);
+
+  // decisions.cpp
+  void decide();
+  void apply(scheduler::Start&& start);
+  void apply(const scheduler::Preempt& preempt);
+  void apply(const scheduler::Reject& reject);
+  void apply(const scheduler::Wake& wake);
+  void admit(std::uint32_t job, scheduler::Placement placement);
+  void refuse(std::string reason);
+  [[nodiscard]] std::string objection(const scheduler::Start& start) const;
+  [[nodiscard]] std::string objection(const scheduler::Placement& placement,
+                                      const scheduler::GangShape& shape) const;
+  [[nodiscard]] std::string named(JobId job) const;
+
+  // failures.cpp
+  void schedule_failure();
+  void fail_host();
+  void crash(std::uint32_t job);
+  void repair(HostId host);
+  [[nodiscard]] Duration checkpoint_interval(const JobSpec& spec) const;
+  [[nodiscard]] double pause_factor(const JobSpec& spec) const;
+
+  // paces.cpp
+  std::shared_ptr<const Program> bind_placement(const JobSpec& spec,
+                                                const scheduler::Placement& placement,
+                                                std::uint64_t label);
+  double alone_ticks(const std::shared_ptr<const Program>& program);
+  double reference_ticks(const JobSpec& spec, const scheduler::Placement& placement, double alone);
+  double ticks_on_reference(const JobSpec& spec);
+  double ticks_per_work_alone(const JobSpec& spec);
+  void advance(Running& running);
+  void repace();
+  const std::vector<training::JobIterations>& steady_state(
+      const std::vector<std::uint32_t>& members);
+  void apply(Running& running, const training::JobIterations& steady);
+  void set_pace(Running& running, double ticks_per_work);
+
+  // closing.cpp
+  void account(TimePoint now);
+  [[nodiscard]] double fragmentation(std::uint64_t free) const;
+  void account_reservation(double span);
+  void close();
+  void close_jobs();
+  void link_statistics();
+
+  std::span<const JobSpec> jobs_;
+  const Settings& settings_;
+  Observer* observer_;
+  std::unique_ptr<scheduler::Scheduler> own_scheduler_;  ///< composed, where none was given
+  scheduler::Scheduler* scheduler_;
+  scheduler::Inventory inventory_;
+  IterationOracle oracle_;
+  /// Results by the jobs of a component, in the oracle's keeping.
+  std::map<std::vector<std::uint32_t>, const std::vector<training::JobIterations>*> seen_;
+  EventQueue<Event> queue_;
+  std::vector<scheduler::JobView> views_;  ///< by job
+  std::vector<double> work_left_;          ///< by job, while it does not run
+  std::vector<bool> write_due_;            ///< by job: its checkpoint is paid when it starts
+  std::map<std::uint32_t, std::uint64_t> begin_events_;  ///< of starting jobs
+  std::vector<bool> down_;                               ///< by host
+  Rng failure_rng_;
+  std::vector<JobId> waiting_;  ///< in order of arrival
+  std::vector<JobId> holders_;  ///< of GPUs, in order of their starts
+  std::vector<HostId> reserved_;
+  scheduler::ClusterView view_;
+  std::vector<Running> running_;
+  std::vector<std::pair<std::pair<const workload::IterationDag*, std::uint32_t>, double>>
+      references_;
+  std::map<std::string, std::uint32_t, std::less<>> jobs_of_user_;  ///< in the system
+  std::vector<double> user_ticks_before_;  ///< by job: integral of users at its submission
+  double user_ticks_ = 0;
+  Outcome outcome_;
+  TimePoint now_{};
+  std::optional<TimePoint> next_wake_;
+  std::uint64_t allocated_gpus_ = 0;
+  double fragmentation_ticks_ = 0;
+  double fragmentation_span_ = 0;
+  std::size_t finished_ = 0;
+  std::size_t rejected_ = 0;
+  std::size_t rejected_by_scheduler_ = 0;
+  std::uint64_t refused_ = 0;
+  std::string first_refusal_;
+  std::string first_rejection_;
+  bool displaces_ = true;   ///< may running jobs lose their GPUs to others?
+  bool comes_back_ = true;  ///< may a job start more than once?
+  bool decision_pending_ = false;
+  bool repace_pending_ = false;
+  bool started_any_ = false;
+  bool interrupted_ = false;
+};
+
+}  // namespace railyard::cluster
