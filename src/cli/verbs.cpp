@@ -6,7 +6,7 @@ namespace railyard::cli {
 
 namespace {
 
-constexpr std::array<Verb, 14> kVerbs{{
+constexpr std::array<Verb, 15> kVerbs{{
     {"run", "simulates every policy set of a scenario and compares them", run},
     {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
     {"compare", "two or more results side by side, the first is the baseline", compare},
@@ -19,6 +19,8 @@ constexpr std::array<Verb, 14> kVerbs{{
     {"place", "decides where a job goes; host and rank files for mpirun, torchrun, Slurm", place},
     {"validate", "published training steps against the simulator", validate},
     {"plan", "the parallelism that trains a model fastest on a fabric", plan},
+    {"calibrate", "your GEMM sweep, nccl-tests logs, one iteration: a GPU, fabric, stack file",
+     calibrate},
     {"list", "policies, topologies, collectives, GPUs, models, metrics", list},
     {"digest", "the behaviour fingerprint of scenarios, one line each", digest},
     {"schema", "JSON Schemas of the files this program reads and writes", schema},

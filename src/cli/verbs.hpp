@@ -36,6 +36,7 @@ int compare(const Arguments& arguments);
 int list(const Arguments& arguments);
 int topology(const Arguments& arguments);
 int place(const Arguments& arguments);
+int calibrate(const Arguments& arguments);
 int flows(const Arguments& arguments);
 int collective(const Arguments& arguments);
 int trace(const Arguments& arguments);

@@ -252,6 +252,11 @@ double Roofline::gemm(const Product& product) const {
   return std::max(best, memory(bytes, 0)) + in_seconds(gpu_.kernel_overhead);
 }
 
+double gemm_seconds(const GpuSpec& gpu, Precision precision, std::int64_t rows,
+                    std::int64_t columns, std::int64_t depth) {
+  return Roofline(gpu, precision).gemm({rows, columns, depth});
+}
+
 double Roofline::memory(double bytes, std::uint32_t count) const {
   return bytes /
              (static_cast<double>(gpu_.memory_bandwidth.bytes_per_s()) * gpu_.memory_efficiency) +

@@ -20,7 +20,7 @@ PROGRAM = ""
 SMALL = "tests/cli/small.json"
 SWEEP = "tests/cli/sweep.json"
 VERBS = ["run", "sweep", "compare", "check", "topology", "flows", "trace", "list", "digest",
-         "schema", "plan", "place"]
+         "schema", "plan", "place", "calibrate"]
 SECONDS = 300  # ends a hang, nothing else
 
 
@@ -45,6 +45,39 @@ class Case(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
         self.assertIn(line, done.stderr)
         return done
+
+
+class Calibrate(Case):
+    def test_what_it_writes_is_what_scenarios_read(self):
+        self.good("calibrate", "--gpu", "A100-80", "--gemm", "tests/cli/gemm.csv", "--topology",
+                  "topologies/superpod_a100.json", "--ranks", "8", "--nccl",
+                  "all_reduce=tests/cli/nccl.txt", "--iteration", f"{SMALL}=400ms", "--out",
+                  str(self.folder))
+        stack = (self.folder / "stack.json").read_text()
+        with_stack = ["run", SMALL, "--format", "json", "--set", f"/jobs/0/stack={stack}"]
+        done = json.loads(self.good(*with_stack).stdout)["policies"]["best_fit"]["metrics"]
+        self.assertAlmostEqual(done["iteration_s_mean"], 0.4, delta=0.001)
+        gpu = f'"{self.folder / "gpu.json"}"'
+        self.good("run", SMALL, "--set", f"/gpu={gpu}")
+        # Eight simulated GPUs of the shipped fabric: its own efficiency and the launch come back.
+        rows = self.good("collective", "all_reduce", "--topology",
+                         str(self.folder / "topology_nvlink.json"), "--ranks", "8", "--begin",
+                         "1073741824", "--end", "1073741824", "--format", "csv").stdout
+        self.assertAlmostEqual(float(rows.splitlines()[1].split(",")[1]), 8537.53e-6, delta=2e-5)
+
+    def test_what_cannot_be_fitted_is_refused_with_a_fix(self):
+        self.refused(2, "nothing to fit", "calibrate")
+        self.refused(2, "--gpu NAME", "calibrate", "--gemm", "tests/cli/gemm.csv")
+        self.refused(2, "OPERATION=FILE", "calibrate", "--nccl", "log.txt")
+        self.refused(2, "--ranks N", "calibrate", "--nccl", "all_reduce=tests/cli/nccl.txt")
+        self.refused(2, "SCENARIO=TIME", "calibrate", "--iteration", SMALL)
+        (self.folder / "sweep.csv").write_text("m,n,k,tflops,time_s\n1,1,1,1,1\n")
+        self.refused(2, "give one of the columns", "calibrate", "--gpu", "H100", "--gemm",
+                     str(self.folder / "sweep.csv"))
+        (self.folder / "log.txt").write_text("# size count type time\n8 2 float 1.5\n")
+        self.refused(2, "sizes from 16 MiB on", "calibrate", "--topology",
+                     "topologies/superpod_a100.json", "--ranks", "8", "--nccl",
+                     f"all_reduce={self.folder / 'log.txt'}")
 
 
 class Place(Case):

@@ -153,6 +153,11 @@ enum class Precision : std::uint8_t {
 /// Bytes of an activation or weight.
 [[nodiscard]] std::int64_t element_bytes(Precision precision);
 
+/// Seconds of one matrix product, (rows × depth) · (depth × columns), with its launch: what a GEMM
+/// benchmark measures. Tiles and waves as in every pass (docs/model.md).
+[[nodiscard]] double gemm_seconds(const GpuSpec& gpu, Precision precision, std::int64_t rows,
+                                  std::int64_t columns, std::int64_t depth);
+
 /// What the training framework adds to what the hardware takes. A pass cannot be faster than its
 /// operations are launched: about 30 a layer forward, 42 backward, 4 a tensor collective, and as
 /// many as a layer's for the model's ends (calibration study, §2; the ends from the same rows).
