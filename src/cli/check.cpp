@@ -6,6 +6,7 @@
 #include "output.hpp"
 #include "railyard/report/baseline.hpp"
 #include "railyard/report/table.hpp"
+#include "railyard/workload/recording.hpp"
 #include "simulate.hpp"
 
 namespace railyard::cli {
@@ -13,6 +14,52 @@ namespace railyard::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Recordings of iterations lie packed in workloads/traces.
+bool is_trace(const fs::path& file) {
+  return file.extension() == ".gz";
+}
+
+std::vector<fs::path> recorded_traces() {
+  std::vector<fs::path> out;
+  const fs::path folder = bundled("workloads") / "traces";
+  if (!fs::is_directory(folder)) return out;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().string().ends_with(".json.gz")) out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Does every task of the recording still end at its tick? Traces say where and how they ran, so
+/// nothing of this command changes them.
+bool trace_holds(const fs::path& file) {
+  const workload::Recording recording = workload::read_recording(file);
+  if (recording.times.empty()) {
+    throw config::ConfigError(fmt::format(
+        "{}: has no times to compare with; record it with `railyard trace record`", file.string()));
+  }
+  const auto times = scenario::replay(recording);
+  const auto [then, now] =
+      std::mismatch(recording.times.begin(), recording.times.end(), times.begin(), times.end());
+  if (then == recording.times.end()) {
+    write_stdout(
+        fmt::format("{}: all {} tasks end as recorded\n", file.filename().string(), times.size()));
+    return true;
+  }
+  const auto end = [](const std::vector<workload::TaskTimes>& all) {
+    Duration last{};
+    for (const workload::TaskTimes& one : all) last = std::max(last, one.end);
+    return in_seconds(last);
+  };
+  write_stdout(fmt::format(
+      "{}: recorded {} s, now {} s; task {} is the first to differ: it ran from {} to {} s, now "
+      "from {} to {} s\n",
+      file.filename().string(), end(recording.times), end(times), then - recording.times.begin(),
+      in_seconds(then->start), in_seconds(then->end), in_seconds(now->start),
+      in_seconds(now->end)));
+  return false;
+}
 
 std::vector<fs::path> recordings(const CommandLine& line) {
   std::vector<fs::path> out(line.words().begin(), line.words().end());
@@ -30,6 +77,8 @@ std::vector<fs::path> recordings(const CommandLine& line) {
   if (out.empty())
     throw config::ConfigError(
         fmt::format("{}: holds no recording; add one with --add SCENARIO", folder.string()));
+  if (line.has("baselines") || !line.changes().empty() || line.has("seed")) return out;
+  for (fs::path& trace : recorded_traces()) out.push_back(std::move(trace));
   return out;
 }
 
@@ -108,15 +157,16 @@ int add(const CommandLine& line, const std::string& scenario, const std::string&
 }  // namespace
 
 int check(const Arguments& arguments) {
-  CommandLine line({"check",
-                    "[BASELINE…]",
-                    "Re-runs recorded scenarios (all of results/baselines when none is named) and "
-                    "compares metric by metric. Exit 1\n"
-                    "where something moved, with a table of it. --set changes the scenario "
-                    "beforehand, to see what that moves.",
-                    {"railyard check",
-                     "railyard check --add scenarios/quickstart.json --reason \"first recording\" "
-                     "--baselines build/baselines"}});
+  CommandLine line(
+      {"check",
+       "[BASELINE…]",
+       "Re-runs recorded scenarios and traces (all of results/baselines and "
+       "workloads/traces when none is named) and\ncompares metric by metric, task by "
+       "task. Exit 1 where something moved, with a table of it. --set and --seed\n"
+       "change the scenarios beforehand, to see what that moves; traces stay out then.",
+       {"railyard check", "railyard check workloads/traces/deepseek_v3_1024.json.gz",
+        "railyard check --add scenarios/quickstart.json --reason \"first recording\" "
+        "--baselines build/baselines"}});
   line.simulation_options();
   line.option("baselines", "DIR", "folder of recordings (default: results/baselines)");
   line.flag("accept", "records what was found, in place of what was recorded; wants --reason");
@@ -134,6 +184,17 @@ int check(const Arguments& arguments) {
 
   bool any = false;
   for (const fs::path& file : recordings(line)) {
+    if (is_trace(file)) {
+      if (line.has("accept") || !line.changes().empty() || line.has("seed")) {
+        if (line.words().empty()) continue;
+        throw config::ConfigError(fmt::format(
+            "{}: a trace is recorded with `railyard trace record`, and holds its own settings; "
+            "leave out --accept, --set and --seed",
+            file.string()));
+      }
+      any = !trace_holds(file) || any;
+      continue;
+    }
     const report::Baseline before = report::read_baseline(file);
     const auto after = rerun(line, file, before);
     if (!after) return kInterrupted;

@@ -376,6 +376,27 @@ class Check(Case):
         self.assertEqual(json.loads(file.read_text())["reason"], "a test broke it")
         self.good("check", *baselines)
 
+    def test_recorded_traces_hold_to_the_tick_and_a_moved_task_is_named(self):
+        shipped = sorted(ROOT.glob("workloads/traces/*.json.gz"))
+        self.assertGreaterEqual(len(shipped), 2)
+        for file in shipped:
+            ranks = json.loads(gzip.open(file).read())["ranks"]
+            self.assertGreaterEqual(ranks, 960)
+            self.assertIn("tasks end as recorded", self.good("check", str(file)).stdout)
+        plain = self.folder / "small.json"
+        self.good("trace", "record", SMALL, "--out", str(plain))
+        record = json.loads(plain.read_text())
+        record["times"][3][1] += 1
+        packed = self.folder / "small.json.gz"
+        packed.write_bytes(gzip.compress(json.dumps(record).encode()))
+        moved = railyard("check", str(packed))
+        self.assertEqual((moved.returncode, moved.stderr), (1, ""))
+        self.assertIn("task 3 is the first to differ", moved.stdout)
+        self.refused(2, "trace record", "check", str(packed), "--set", "/seed=2")
+        del record["times"]
+        packed.write_bytes(gzip.compress(json.dumps(record).encode()))
+        self.refused(2, "no times to compare with", "check", str(packed))
+
     def test_nothing_recorded_is_wrong_input(self):
         self.refused(2, "holds no recording", "check", "--baselines", str(self.folder))
 
