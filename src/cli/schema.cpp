@@ -21,11 +21,12 @@ struct KindOfFile {
   std::string_view summary;
   std::string (*schema)();
 };
-constexpr std::array<KindOfFile, 5> kKinds{{
+constexpr std::array<KindOfFile, 6> kKinds{{
     {"topology", "fabrics, as in topologies/", topology_schema},
     {"workload", "models and micro-benchmarks, as in workloads/", workload_schema},
     {"scenario", "what to simulate, as in scenarios/", scenario_schema},
     {"sweep", "one scenario with many settings, as in scenarios/sweeps/", sweep_schema},
+    {"collective", "messages of a collective, as in workloads/collectives/", collective_schema},
     {"result", "result.json, and the output of --format json", result_schema},
 }};
 
@@ -109,7 +110,7 @@ int schema(const Arguments& arguments) {
   std::string kinds;
   std::vector<std::string_view> names;
   for (const KindOfFile& kind : kKinds) {
-    kinds += fmt::format("{:<10}{}\n", kind.name, kind.summary);
+    kinds += fmt::format("{:<12}{}\n", kind.name, kind.summary);
     names.push_back(kind.name);
   }
   if (line.words().empty()) {

@@ -14,6 +14,7 @@ namespace railyard::cli {
 [[nodiscard]] std::string workload_schema();
 [[nodiscard]] std::string scenario_schema();
 [[nodiscard]] std::string sweep_schema();
+[[nodiscard]] std::string collective_schema();
 [[nodiscard]] std::string result_schema();
 
 namespace json_schema {

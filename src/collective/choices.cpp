@@ -4,7 +4,9 @@
 
 #include "collective/algorithms.hpp"
 #include "collective/chunks.hpp"
+#include "railyard/collective/file.hpp"
 #include "railyard/collective/nccl.hpp"
+#include "railyard/config/text_lines.hpp"
 #include "railyard/core/check.hpp"
 
 namespace railyard::collective {
@@ -18,11 +20,51 @@ config::Document parsed(const std::string& text) {
   return config::Document::parse_text(is_object ? text : '"' + text + '"', "collectives");
 }
 
+/// Why the algorithm for groups that a file does not serve cannot be it, or empty.
+std::string refuse_otherwise(const std::string& otherwise, Operation operation) {
+  if (otherwise == nccl::auto_description().name) return {};
+  for (const AlgorithmOperations& known : algorithm_operations()) {
+    if (known.algorithm == otherwise)
+      return refuse_operation(otherwise, known.operations, operation);
+  }
+  return fmt::format("otherwise: \"{}\" is no algorithm; give one that does {} by name", otherwise,
+                     name(operation));
+}
+
+/// Reads the file, so that the choice holds its text. Empty where there was an error.
+std::string read_file_choice(const config::Node& node, config::Errors& errors, Operation operation,
+                             const config::Parameters& parameters) {
+  const auto& path = parameters.get<std::string>("path");
+  std::string otherwise;
+  if (parameters.has_value("otherwise")) {
+    otherwise = parameters.get<std::string>("otherwise");
+    const std::string refusal = refuse_otherwise(otherwise, operation);
+    if (!refusal.empty()) errors.add(node, refusal);
+  }
+  try {
+    const std::string text = parameters.has_value("text")
+                                 ? parameters.get<std::string>("text")
+                                 : config::TextLines::parse_file(path).text();
+    const FileCollective file = read_collective(text, path);
+    if (file.operation != operation) {
+      errors.add(
+          node, fmt::format("{} performs {}, not {}", path, name(file.operation), name(operation)));
+    }
+    return fmt::format(
+        R"({{"name": "file", "path": {}, "otherwise": {}, "text": {}}})", config::json_string(path),
+        otherwise.empty() ? "null" : config::json_string(otherwise), config::json_string(text));
+  } catch (const config::ConfigError& error) {
+    errors.add(error);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<const config::EntryDescription*> choice_descriptions() {
   auto out = config::descriptions(algorithm_catalog());
   out.push_back(&nccl::auto_description());
+  out.push_back(&file_description());
   return out;
 }
 
@@ -35,9 +77,26 @@ config::Choice decode_choice_text(const std::string& text) {
   return choice;
 }
 
+std::string choice_for(const std::string& text, std::uint32_t ranks) {
+  const config::Choice choice = decode_choice_text(text);
+  if (choice.name != file_description().name || !choice.parameters.has_value("otherwise"))
+    return text;
+  if (file_collective(choice.parameters).ranks == ranks) return text;
+  return choice.parameters.get<std::string>("otherwise");
+}
+
+std::shared_ptr<const Algorithm> algorithm_of(const config::Choice& choice) {
+  if (choice.name == file_description().name) return file_collective(choice.parameters).algorithm;
+  return config::entry_of(algorithm_catalog(), choice.name).create(choice.parameters);
+}
+
 std::string read_choice(const config::Node& node, config::Errors& errors, Operation operation) {
   const std::size_t before = errors.count();
   const config::Choice choice = config::decode_choice(node, errors, kFamily, choice_descriptions());
+  if (errors.count() == before && choice.name == file_description().name) {
+    std::string text = read_file_choice(node, errors, operation, choice.parameters);
+    return errors.count() == before ? text : Choices{}.of(operation);
+  }
   if (errors.count() == before) {
     for (const AlgorithmOperations& known : algorithm_operations()) {
       if (known.algorithm != choice.name) continue;

@@ -50,15 +50,7 @@ struct Tables {
     return table[static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)];
   }
   [[nodiscard]] StepCosts costs() const {
-    const double wire = kWire[static_cast<std::size_t>(protocol)];
-    return {.once = microseconds(of(version.base_us)),
-            .step = {.nvlink = microseconds(of(fabric.nvlink ? version.nvlink_us : version.pci_us)),
-                     .network = microseconds(of(version.network_us))},
-            .with_wires = true,
-            .rounds = 1,
-            .nvlink_wire = wire,
-            .network_wire = wire,
-            .reducer_wire = wire};
+    return step_costs(algorithm, protocol, version, fabric.nvlink);
   }
 };
 
@@ -139,6 +131,23 @@ std::optional<Algorithm> algorithm_named(std::string_view wanted) {
 }
 
 }  // namespace
+
+StepCosts step_costs(Algorithm algorithm, WireProtocol protocol, const Version& version,
+                     bool nvlink) {
+  const auto of = [&](const Latencies& table) {
+    return microseconds(
+        table[static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)]);
+  };
+  const double wire = kWire[static_cast<std::size_t>(protocol)];
+  return {.once = of(version.base_us),
+          .step = {.nvlink = of(nvlink ? version.nvlink_us : version.pci_us),
+                   .network = of(version.network_us)},
+          .with_wires = true,
+          .rounds = 1,
+          .nvlink_wire = wire,
+          .network_wire = wire,
+          .reducer_wire = wire};
+}
 
 Plan plan(Operation operation, Bytes size, const Fabric& fabric, const Version& version,
           const Choice& choice) {

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "collective_binder.hpp"
+#include "railyard/collective/file.hpp"
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
 
@@ -129,14 +130,22 @@ ResolvedCollective resolve(const std::string& text, const collective::Request& r
                            std::span<const GpuId> group, const collective::GroupShape& shape,
                            const topology::Topology& topology,
                            const collective::Protocol& protocol) {
-  const config::Choice choice = collective::decode_choice_text(text);
+  const config::Choice choice = collective::decode_choice_text(
+      collective::choice_for(text, static_cast<std::uint32_t>(group.size())));
+  const bool automatic = choice.name == nccl::auto_description().name;
+  const bool from_file = choice.name == collective::file_description().name;
   ResolvedCollective out;
-  if (choice.name == nccl::auto_description().name && group.size() > 1) {
-    out = as_nccl(choice, request, group, shape, topology, protocol);
-  } else if (choice.name == nccl::auto_description().name) {
+  if ((automatic || from_file) && group.size() == 1) {
     // Nothing to do for one rank, whatever would do it.
     return resolve(collective::Choices{}.of(request.operation), request, group, shape, topology,
                    protocol);
+  }
+  if (automatic) {
+    out = as_nccl(choice, request, group, shape, topology, protocol);
+  } else if (from_file) {
+    const collective::FileCollective file = collective::file_collective(choice.parameters);
+    out = {file.algorithm, choice.name, std::string(nccl::name(file.protocol)),
+           collective::file_costs(file.protocol, protocol)};
   } else {
     out = {made(choice.name, choice.parameters), choice.name, "simple", {}};
     const bool tree = choice.name == "double_binary_tree" || choice.name == "nvls_tree";

@@ -597,6 +597,24 @@ class Others(Case):
         self.refused(2, 'did you mean "ring"', "topology", "bottlenecks", clos, "--pattern",
                      "rings")
 
+    def test_collectives_from_files(self):
+        """The shipped one beats the flat ring; a path is relative to where it is written."""
+        def time_of(*arguments):
+            said = self.good("collective", "all_reduce", "--topology",
+                             "topologies/superpod_h100.json", "--sizes", "64MiB", "--format",
+                             "json", *arguments)
+            return json.loads(said.stdout)[0]["time_s"]
+
+        file = '{"name": "file", "path": "workloads/collectives/two_hosts_2d.json"}'
+        self.assertLess(time_of("--hosts", "2", "--algorithm", file) * 4,
+                        time_of("--hosts", "2", "--algorithm", "ring"))
+        self.refused(2, "is for 16 ranks, but the group has 8", "collective", "all_reduce",
+                     "--topology", "topologies/superpod_h100.json", "--hosts", "1",
+                     "--algorithm", file)
+        self.refused(2, "performs all_reduce, not all_gather", "collective", "all_gather",
+                     "--topology", "topologies/superpod_h100.json", "--hosts", "2",
+                     "--algorithm", file)
+
     def test_topology_convert_and_back(self):
         """What is written can be shown: the same hosts and as many links."""
         with tempfile.TemporaryDirectory() as folder:

@@ -48,6 +48,9 @@ class Schemas(unittest.TestCase):
         self.check_files("workload", "workloads/models/*.json")
         self.check_files("workload", "workloads/micro/*.json")
 
+    def test_collectives(self):
+        self.check_files("collective", "workloads/collectives/*.json")
+
     def test_scenarios_and_sweeps(self):
         scenario, sweep = self.validator("scenario"), self.validator("sweep")
         for file in sorted(ROOT.glob("scenarios/**/*.json")) + [ROOT / "tests/cli/small.json",

@@ -31,7 +31,8 @@ OBSERVERS = {"network/observer.hpp", "training/observer.hpp", "cluster/observer.
 THIRD_PARTY = [
     (r"nlohmann/", "config report bridge", True, "read through config::Node, write through report"),
     (r"boost/program_options", "cli", True, "options are parsed in cli and handed down as values"),
-    (r"(yaml-cpp/|pugixml)", "topology", False, "YAML and XML are read in topology"),
+    (r"yaml-cpp/", "topology", False, "YAML is read in topology"),
+    (r"pugixml", "topology collective", False, "XML is read in topology and collective"),
     (r"boost/dll", "bridge", True, "plug-in libraries are loaded in bridge"),
     (r"boost/", "topology scheduler", True, "arbitrary graphs live in topology; ask it for routes"),
     (r"Eigen/", " ".join(MODULES), True, "keep matrices behind the .cpp file"),

@@ -1,11 +1,14 @@
 // Which algorithm runs each operation of a job: what a user chose, as text.
 //
 // A choice is the name of an algorithm, "ring", or an object with parameters as JSON text,
-// {"name":"ring","channels":8}. Beside the algorithms of the catalog there is "auto": the algorithm
-// and protocol that NCCL would take (nccl.hpp).
+// {"name":"ring","channels":8}. Beside the algorithms of the catalog there are "auto", the
+// algorithm and protocol that NCCL would take (nccl.hpp), and "file", messages that a user wrote
+// down (file.hpp); the text of such a choice holds what stood in the file, so that it goes where
+// the choice goes.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,11 +30,18 @@ struct Choices {
   friend bool operator==(const Choices&, const Choices&) = default;
 };
 
-/// The algorithms and "auto", for readers, lists and schemas.
+/// The algorithms, "auto" and "file", for readers, lists and schemas.
 [[nodiscard]] std::vector<const config::EntryDescription*> choice_descriptions();
 
 /// A choice from its text. Checked: it is one that was accepted before.
 [[nodiscard]] config::Choice decode_choice_text(const std::string& text);
+
+/// The choice for a group of `ranks`: of a file for another number its "otherwise", where it has
+/// one; else the choice itself.
+[[nodiscard]] std::string choice_for(const std::string& text, std::uint32_t ranks);
+
+/// What a choice other than "auto" names.
+[[nodiscard]] std::shared_ptr<const Algorithm> algorithm_of(const config::Choice& choice);
 
 /// Reads one choice and returns its text; records an error where it is unknown or can never do the
 /// operation, and then returns the default's.

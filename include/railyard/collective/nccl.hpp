@@ -121,6 +121,11 @@ struct Plan {
 [[nodiscard]] Plan plan(Operation operation, Bytes size, const Fabric& fabric,
                         const Version& version, const Choice& choice);
 
+/// What a step costs by the tables of a version, its wire expansion included; `nvlink`: else PCIe
+/// inside nodes.
+[[nodiscard]] StepCosts step_costs(Algorithm algorithm, WireProtocol protocol,
+                                   const Version& version, bool nvlink = true);
+
 /// The entry "auto" of the choices, with parameters algorithm, protocol and version.
 [[nodiscard]] const config::EntryDescription& auto_description();
 [[nodiscard]] Restriction restriction_of(const config::Parameters& parameters);

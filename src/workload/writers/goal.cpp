@@ -57,13 +57,14 @@ class GoalWriter {
  private:
   const Steps& steps_of(const Task& task) {
     const auto& group = dag_.groups[task.group];
-    const std::string& text = dag_.collectives.of(task.operation);
+    const auto size = static_cast<std::uint32_t>(group.size());
+    const std::string text = collective::choice_for(dag_.collectives.of(task.operation), size);
     const std::tuple key{text, static_cast<int>(task.operation), task.size.count(), group.size(),
                          task.shares};
     auto& slot = steps_[key];
     if (slot) return *slot;
     const config::Choice choice = collective::decode_choice_text(text);
-    const auto shape = collective::GroupShape::flat(static_cast<std::uint32_t>(group.size()));
+    const auto shape = collective::GroupShape::flat(size);
     collective::Request request{task.operation, task.size, {}};
     if (task.shares != 0) request.shares = dag_.shares[task.shares - 1];
     const auto refuse = [&](const std::string& reason) {
@@ -71,8 +72,7 @@ class GoalWriter {
                                             choice.name, collective::name(task.operation), reason));
     };
     if (choice.name == "auto") refuse("it depends on the fabric; name an algorithm");
-    const auto algorithm =
-        config::entry_of(collective::algorithm_catalog(), choice.name).create(choice.parameters);
+    const auto algorithm = collective::algorithm_of(choice);
     if (const std::string refusal = algorithm->refusal(request, shape); !refusal.empty())
       refuse(refusal);
     slot = std::make_unique<Steps>();
