@@ -8,6 +8,7 @@
 #include "output.hpp"
 #include "railyard/config/document.hpp"
 #include "railyard/config/reader.hpp"
+#include "railyard/config/text_lines.hpp"
 #include "railyard/report/table.hpp"
 #include "railyard/topology/routing.hpp"
 #include "topology.hpp"
@@ -43,8 +44,42 @@ config::Document option_document(const CommandLine& line, const std::string& opt
   return config::Document::parse_text(is_json ? given : '"' + given + '"', "--" + option);
 }
 
-/// The ranks: whole hosts in order, or the first N GPUs.
+/// "0-3,8": GPUs of ranks 0, 1, …
+std::vector<GpuId> listed_gpus(const std::string& list, const topology::Topology& fabric) {
+  const auto number = [&](std::string_view text) {
+    const auto value = config::parse_integer(text);
+    if (value && *value >= 0 && *value < static_cast<std::int64_t>(fabric.gpu_count()))
+      return static_cast<std::uint32_t>(*value);
+    throw config::ConfigError(fmt::format("--gpus: expected GPUs from 0 to {} as 0-3,8, found {}",
+                                          fabric.gpu_count() - 1, config::quoted(text)));
+  };
+  std::vector<GpuId> group;
+  for (std::size_t from = 0; from <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    const std::string_view part = std::string_view(list).substr(from, comma - from);
+    const std::size_t dash = part.find('-');
+    const std::uint32_t first = number(part.substr(0, dash));
+    const std::uint32_t last =
+        dash == std::string_view::npos ? first : number(part.substr(dash + 1));
+    for (std::uint32_t gpu = first; gpu <= last; ++gpu) group.push_back(GpuId{gpu});
+    from = comma + 1;
+  }
+  std::vector<GpuId> sorted = group;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end())
+    throw config::ConfigError(fmt::format("--gpus: GPU {} stands there twice", index(*twice)));
+  if (group.size() < 2) throw config::ConfigError("--gpus: a collective needs two ranks");
+  return group;
+}
+
+/// The ranks: those listed, whole hosts in order, or the first N GPUs.
 std::vector<GpuId> group_of(const CommandLine& line, const topology::Topology& fabric) {
+  if (const auto list = line.text("gpus")) {
+    if (line.has("ranks") || line.has("hosts"))
+      throw config::ConfigError("railyard collective: give --gpus, --ranks or --hosts");
+    return listed_gpus(*list, fabric);
+  }
   if (line.has("ranks") && line.has("hosts"))
     throw config::ConfigError("railyard collective: give --ranks or --hosts, not both");
   std::uint64_t count = fabric.gpu_count();
@@ -118,6 +153,15 @@ std::string choice_of(const CommandLine& line, Operation operation) {
   text = collective::read_choice(restricted.root(), errors, operation);
   errors.throw_if_any();
   return text;
+}
+
+collective::RingOrder ring_order_of(const CommandLine& line) {
+  const auto& words = collective::ring_order_words();
+  const std::string given = line.text("ring-order").value_or("rank");
+  const auto at = std::find(words.begin(), words.end(), given);
+  if (at != words.end()) return static_cast<collective::RingOrder>(at - words.begin());
+  throw config::ConfigError(
+      unknown(fmt::format("--ring-order: \"{}\" is unknown", given), given, words));
 }
 
 Bytes size_of(const std::string& given, const std::string& option) {
@@ -212,6 +256,9 @@ int collective(const Arguments& arguments) {
   line.option("topology", "FILE", "the fabric");
   line.option("ranks", "N", "the first N GPUs (default: all)");
   line.option("hosts", "N", "the GPUs of the first N hosts");
+  line.option("gpus", "LIST", "these GPUs, rank by rank, as 0-3,8-11");
+  line.option("ring-order", "NAME",
+              "rank, or topology: leaves islands, leaves and minipods once each");
   line.option("begin", "SIZE", "smallest size (default: 8)");
   line.option("end", "SIZE", "largest size (default: 8GiB, or --begin when given)");
   line.option("factor", "N", "from one size to the next (default: 2)");
@@ -233,9 +280,11 @@ int collective(const Arguments& arguments) {
   const topology::Topology fabric = read_topology(line, *line.text("topology"));
   const std::vector<GpuId> group = group_of(line, fabric);
   const training::NetworkSettings network = network_of(line, fabric);
+  const collective::RingOrder ring_order = ring_order_of(line);
   std::vector<Row> rows;
   for (const Bytes size : sizes) {
-    Row row{size, training::run_collective(fabric, group, {operation, size, {}}, choice, network)};
+    Row row{size, training::run_collective(fabric, group, {operation, size, {}}, choice, network,
+                                           ring_order)};
     row.time_s = in_seconds(row.run.time);
     if (row.run.time > Duration{})
       row.algorithm_bytes_per_s = static_cast<double>(size.count()) / row.time_s;

@@ -247,6 +247,7 @@ std::string collectives_schema() {
   for (std::size_t o = 0; o < collective::kOperations; ++o)
     members.emplace_back(collective::name(collective::operation_at(o)),
                          choice(collective::choice_descriptions()));
+  members.emplace_back("ring_order", words(collective::ring_order_words()));
   return object(members);
 }
 

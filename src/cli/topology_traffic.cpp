@@ -11,6 +11,7 @@
 #include "railyard/network/traffic.hpp"
 #include "railyard/report/table.hpp"
 #include "railyard/topology/describe.hpp"
+#include "railyard/topology/ring_order.hpp"
 #include "railyard/topology/routing.hpp"
 #include "topology.hpp"
 
@@ -129,6 +130,50 @@ report::Table group_table(const std::vector<Groups>& groups) {
   return table;
 }
 
+/// All GPUs' hosts in the order in which a ring should visit them, each once.
+std::vector<HostId> ring_of_hosts(const topology::Topology& fabric) {
+  std::vector<GpuId> gpus;
+  for (std::size_t g = 0; g < fabric.gpu_count(); ++g) gpus.push_back(static_cast<GpuId>(g));
+  std::vector<HostId> out;
+  std::vector<bool> visited(fabric.hosts().size(), false);
+  for (const std::uint32_t rank : topology::ring_order(fabric, gpus)) {
+    const HostId host = fabric.host_of(gpus[rank]);
+    if (visited[index(host)]) continue;
+    visited[index(host)] = true;
+    out.push_back(host);
+  }
+  return out;
+}
+
+/// "ring order: host-0 host-1 …", with what it crosses.
+std::string ring_text(const topology::Topology& fabric) {
+  constexpr std::size_t kNamed = 16;
+  const std::vector<HostId> hosts = ring_of_hosts(fabric);
+  std::string names;
+  std::vector<GpuId> ring;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const topology::Host& host = fabric.host(hosts[i]);
+    if (host.gpus > 0) ring.push_back(host.first_gpu);
+    if (i < kNamed) names += (i == 0 ? "" : ", ") + fabric.host_name(hosts[i]);
+  }
+  if (hosts.size() > kNamed)
+    names += fmt::format(", ... ({} hosts; all of them with --format json)", hosts.size());
+  const topology::RingCrossings crossings = topology::ring_crossings(fabric, ring);
+  return report::wrapped("ring order: ", names) +
+         fmt::format("it changes the leaf {} times and the minipod {} times\n", crossings.leaves,
+                     crossings.minipods);
+}
+
+std::string groups_json(const std::vector<Groups>& groups) {
+  std::string out;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    out += fmt::format("{}{{\"by\": \"{}\", \"groups\": {}, \"gpus_min\": {}, \"gpus_max\": {}}}",
+                       i == 0 ? "" : ", ", groups[i].level, groups[i].count, groups[i].gpus_min,
+                       groups[i].gpus_max);
+  }
+  return out;
+}
+
 std::string bandwidth_json(const std::vector<network::LevelBandwidth>& levels,
                            const std::vector<Groups>& groups, Bandwidth bisection,
                            const std::vector<std::string>& warnings) {
@@ -145,12 +190,7 @@ std::string bandwidth_json(const std::vector<network::LevelBandwidth>& levels,
   out += fmt::format(
       "],\n \"bisection_bytes_per_s\": {},\n \"groups\": [",
       bisection > Bandwidth{} ? fmt::format("{}", bisection.bytes_per_s()) : std::string("null"));
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    out += fmt::format("{}{{\"by\": \"{}\", \"groups\": {}, \"gpus_min\": {}, \"gpus_max\": {}}}",
-                       i == 0 ? "" : ", ", groups[i].level, groups[i].count, groups[i].gpus_min,
-                       groups[i].gpus_max);
-  }
-  out += "],\n \"warnings\": [";
+  out += groups_json(groups) + "],\n \"warnings\": [";
   for (std::size_t i = 0; i < warnings.size(); ++i)
     out += (i == 0 ? "" : ", ") + config::json_string(warnings[i]);
   return out + "]}\n";
@@ -322,6 +362,10 @@ std::string bottlenecks_json(const topology::Topology& fabric, const network::Tr
         i == 0 ? "" : ",", config::json_string(fabric.link_name(links[i])),
         name(fabric.link(links[i]).tier), load.flows, load.load, load.utilization);
   }
+  out += fmt::format("],\n \"groups\": [{}],\n \"ring_order\": [", groups_json(groups_of(fabric)));
+  const std::vector<HostId> ring = ring_of_hosts(fabric);
+  for (std::size_t i = 0; i < ring.size(); ++i)
+    out += (i == 0 ? "" : ", ") + config::json_string(fabric.host_name(ring[i]));
   return out + "]}\n";
 }
 
@@ -361,7 +405,8 @@ void show_bottlenecks(const CommandLine& line, const topology::Topology& fabric)
                            100 * rates.share, gigabytes(rates.mean), gigabytes(rates.least)) +
                to_text(tier_table(loads_by_tier(fabric, traffic))) + '\n' +
                to_text(link_table(fabric, traffic, links)) +
-               "\nload: demand over capacity, if every GPU sent as fast as it could alone\n");
+               "\nload: demand over capacity, if every GPU sent as fast as it could alone\n\n" +
+               to_text(group_table(groups_of(fabric))) + '\n' + ring_text(fabric));
 }
 
 }  // namespace railyard::cli

@@ -118,7 +118,11 @@ PartialChoices read_choices(const config::Node& node, config::Errors& errors) {
   for (std::size_t o = 0; o < kOperations; ++o) {
     const Operation operation = operation_at(o);
     if (const auto child = reader.child(name(operation)))
-      out[o] = read_choice(*child, errors, operation);
+      out.text[o] = read_choice(*child, errors, operation);
+  }
+  if (reader.has("ring_order")) {
+    out.ring_order =
+        static_cast<RingOrder>(reader.required_choice("ring_order", ring_order_words()));
   }
   reader.finish();
   return out;
@@ -126,8 +130,9 @@ PartialChoices read_choices(const config::Node& node, config::Errors& errors) {
 
 Choices changed(Choices choices, const PartialChoices& partial) {
   for (std::size_t o = 0; o < kOperations; ++o) {
-    if (!partial[o].empty()) choices.text[o] = partial[o];
+    if (!partial.text[o].empty()) choices.text[o] = partial.text[o];
   }
+  if (partial.ring_order) choices.ring_order = *partial.ring_order;
   return choices;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <utility>
 
 namespace railyard::collective {
 
@@ -29,6 +31,23 @@ std::uint32_t GroupShape::islands() const {
 std::vector<std::vector<std::uint32_t>> GroupShape::members() const {
   std::vector<std::vector<std::uint32_t>> out(islands());
   for (std::uint32_t r = 0; r < ranks(); ++r) out[island_of[r]].push_back(r);
+  return out;
+}
+
+std::vector<std::uint32_t> GroupShape::ring_order() const {
+  if (!ring.empty()) return ring;
+  std::vector<std::uint32_t> order(ranks());
+  std::iota(order.begin(), order.end(), 0U);
+  return order;
+}
+
+std::vector<std::vector<std::uint32_t>> GroupShape::members_along_ring() const {
+  auto all = members();
+  std::vector<std::vector<std::uint32_t>> out;
+  for (const std::uint32_t rank : ring_order()) {
+    auto& island = all[island_of[rank]];
+    if (!island.empty()) out.push_back(std::exchange(island, {}));
+  }
   return out;
 }
 

@@ -107,7 +107,7 @@ class Hierarchical final : public Algorithm {
 
   Schedule schedule(const Request& request, const GroupShape& shape) const override {
     RAILYARD_CHECK(refusal(request, shape).empty(), "{}", refusal(request, shape));
-    const Members members = shape.members();
+    const Members members = shape.members_along_ring();
     const std::vector<Chunk> slices = cut({.offset = Bytes(0), .size = request.size},
                                           static_cast<std::uint32_t>(members[0].size()));
     ScheduleBuilder builder;
@@ -120,7 +120,7 @@ class Hierarchical final : public Algorithm {
 
   Coupled coupled(const Request& request, const GroupShape& shape) const override {
     RAILYARD_CHECK(refusal(request, shape).empty(), "{}", refusal(request, shape));
-    const Members members = shape.members();
+    const Members members = shape.members_along_ring();
     const auto g = static_cast<std::uint32_t>(members[0].size());
     const auto islands = static_cast<std::uint32_t>(members.size());
     const std::vector<Chunk> slices = cut({.offset = Bytes(0), .size = request.size}, g);

@@ -1,4 +1,4 @@
-// The ring: rank r sends to r+1 (mod n) only, in the group's order.
+// The ring: rank r sends to r+1 (mod n) only, in the group's order (GroupShape::ring).
 //
 // all_reduce: 2(n−1) steps; in step s rank r sends chunk (r−s) mod n. The first n−1 steps reduce,
 // the others distribute. One formula serves both halves because after n−1 steps rank r holds the
@@ -23,14 +23,11 @@ namespace {
 
 using Order = std::vector<std::uint32_t>;  // [position on the ring] → rank
 
-/// The ring of channel `channel`. One channel alone: the group's order.
+/// The ring of channel `channel`. One channel alone: the group's order of its ring.
 Order ring_order(const GroupShape& shape, std::uint32_t channel, std::uint32_t channels) {
+  if (channels == 1) return shape.ring_order();
   Order order;
-  if (channels == 1) {
-    for (std::uint32_t r = 0; r < shape.ranks(); ++r) order.push_back(r);
-    return order;
-  }
-  const auto members = shape.members();
+  const auto members = shape.members_along_ring();
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::size_t g = members[i].size();
     for (std::size_t j = 0; j < g; ++j) {

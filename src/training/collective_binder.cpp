@@ -6,6 +6,7 @@
 
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
+#include "railyard/topology/ring_order.hpp"
 #include "step_classes.hpp"
 
 namespace railyard::training {
@@ -58,6 +59,8 @@ const CollectiveBinder::Group& CollectiveBinder::group_of(std::uint32_t id) {
     for (const Rank rank : program_.dag->groups[id])
       found->second.gpus.push_back(program_.gpu_of_rank[index(rank)]);
     found->second.shape = shape_of(found->second.gpus, topology_);
+    if (program_.dag->collectives.ring_order == collective::RingOrder::topology)
+      found->second.shape.ring = topology::ring_order(topology_, found->second.gpus);
   }
   return found->second;
 }

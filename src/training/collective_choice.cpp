@@ -5,21 +5,12 @@
 #include "railyard/collective/file.hpp"
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
+#include "railyard/topology/ring_order.hpp"
 
 namespace railyard::training {
 namespace {
 
 namespace nccl = collective::nccl;
-using topology::NodeKind;
-
-/// What GPUs of one island have in common: the NVSwitch they hang on, else their host.
-std::pair<bool, std::uint32_t> island_key(GpuId gpu, const topology::Topology& topology) {
-  for (const topology::Link& link : topology.out_links(topology.gpu_node(gpu))) {
-    if (topology.kind(link.to) == NodeKind::nvswitch) return {true, index(link.to)};
-  }
-  return {false, index(topology.host_of(gpu))};
-}
-
 double gb_per_s(Bandwidth bandwidth) {
   return static_cast<double>(bandwidth.bytes_per_s()) * 1e-9;
 }
@@ -65,8 +56,8 @@ nccl::Fabric fabric_of(std::span<const GpuId> group, const collective::GroupShap
   const double inter = nics_gb_per_s(group, shape, topology);
   fabric.channel_intra_gb_per_s = (intra > 0 ? intra : inter) / fabric.channels;
   fabric.channel_inter_gb_per_s = (inter > 0 ? inter : intra) / fabric.channels;
-  fabric.nvls =
-      architecture >= nccl::Architecture::hopper && island_key(group.front(), topology).first;
+  fabric.nvls = architecture >= nccl::Architecture::hopper &&
+                topology::island_of(topology, group.front()).first;
   return fabric;
 }
 
@@ -118,10 +109,11 @@ ResolvedCollective as_nccl(const config::Choice& choice, const collective::Reque
 
 collective::GroupShape shape_of(std::span<const GpuId> group, const topology::Topology& topology) {
   collective::GroupShape shape;
-  std::map<std::pair<bool, std::uint32_t>, std::uint32_t> islands;
+  std::map<topology::IslandKey, std::uint32_t> islands;
   for (const GpuId gpu : group) {
     const auto next = static_cast<std::uint32_t>(islands.size());
-    shape.island_of.push_back(islands.try_emplace(island_key(gpu, topology), next).first->second);
+    shape.island_of.push_back(
+        islands.try_emplace(topology::island_of(topology, gpu), next).first->second);
   }
   return shape;
 }

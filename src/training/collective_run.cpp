@@ -8,7 +8,7 @@ namespace railyard::training {
 
 CollectiveRun run_collective(const topology::Topology& topology, const std::vector<GpuId>& group,
                              const collective::Request& request, const std::string& choice,
-                             const NetworkSettings& network) {
+                             const NetworkSettings& network, collective::RingOrder ring_order) {
   RAILYARD_CHECK(group.size() > 1 && request.size > Bytes(0),
                  "a collective of {} ranks and {} bytes", group.size(), request.size.count());
   auto dag = std::make_shared<workload::IterationDag>();
@@ -20,6 +20,7 @@ CollectiveRun run_collective(const topology::Topology& topology, const std::vect
     dag->groups.front().push_back(Rank{r});
   }
   dag->collectives.of(request.operation) = choice;
+  dag->collectives.ring_order = ring_order;
   workload::Task task;
   task.kind = workload::TaskKind::collective;
   task.cause = workload::Cause::data;

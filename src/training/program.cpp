@@ -218,6 +218,8 @@ std::uint64_t digest_of(const IterationDag& dag) {
     }
   }
   for (const std::string& text : dag.collectives.text) digest.add(std::string_view(text));
+  if (dag.collectives.ring_order != collective::RingOrder::rank)
+    digest.add(static_cast<std::uint64_t>(dag.collectives.ring_order));
   for (const std::uint32_t dependency : dag.dependencies) {
     digest.add(static_cast<std::uint64_t>(dependency));
   }

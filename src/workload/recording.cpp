@@ -71,6 +71,11 @@ void write_collectives(std::ostream& out, const IterationDag& dag) {
     members += fmt::format("{}\"{}\": {}", members.empty() ? "" : ", ", collective::name(operation),
                            text.front() == '{' ? text : json_string(text));
   }
+  if (dag.collectives.ring_order != collective::RingOrder::rank) {
+    members += fmt::format(
+        "{}\"ring_order\": \"{}\"", members.empty() ? "" : ", ",
+        collective::ring_order_words()[static_cast<std::size_t>(dag.collectives.ring_order)]);
+  }
   if (!members.empty()) fmt::print(out, "\"collectives\": {{{}}},\n", members);
   std::string rows;
   for (std::size_t i = 0; i < dag.tasks.size(); ++i) {

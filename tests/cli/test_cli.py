@@ -590,6 +590,11 @@ class Others(Case):
         self.assertEqual(len(said["links"]), 2)
         self.assertIn("host-1/", said["links"][0]["link"])
         self.assertGreater(said["links"][0]["load"], 1000)
+        self.assertEqual(said["groups"][0]["by"], "host")
+        self.assertEqual(sorted(said["ring_order"]), sorted(f"host-{h}" for h in range(256)))
+        text = self.good("topology", "bottlenecks", clos).stdout
+        self.assertIn("ring order: host-0, host-1", text)
+        self.assertRegex(text, "changes the leaf [0-9]+ times and the minipod 8 times")
         self.refused(2, "take a shift or a permutation", "topology", "bottlenecks", clos,
                      "--pattern", "all_to_all")
         self.refused(2, "--shift is of the pattern shift", "topology", "bottlenecks", clos,
@@ -614,6 +619,10 @@ class Others(Case):
         self.refused(2, "performs all_reduce, not all_gather", "collective", "all_gather",
                      "--topology", "topologies/superpod_h100.json", "--hosts", "2",
                      "--algorithm", file)
+        zigzag = ("--gpus", "0,8,1,9,2,10,3,11", "--algorithm", "ring")
+        self.assertLess(time_of(*zigzag, "--ring-order", "topology"), time_of(*zigzag))
+        self.refused(2, "GPU 3 stands there twice", "collective", "all_reduce", "--topology",
+                     "topologies/superpod_h100.json", "--gpus", "0-3,3")
 
     def test_topology_convert_and_back(self):
         """What is written can be shown: the same hosts and as many links."""

@@ -9,7 +9,9 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "railyard/collective/collective.hpp"
@@ -17,10 +19,19 @@
 
 namespace railyard::collective {
 
+/// How rings go around a group: by rank, or so that they leave islands, leaves and minipods as
+/// seldom as they can (topology/ring_order.hpp). Rings of islands (hierarchical) follow it too.
+enum class RingOrder : std::uint8_t { rank, topology };
+[[nodiscard]] inline const std::vector<std::string_view>& ring_order_words() {
+  static const std::vector<std::string_view> kWords{"rank", "topology"};
+  return kWords;
+}
+
 struct Choices {
   /// By operation. Rings, direct exchange, and the only algorithm of a barrier.
   std::array<std::string, kOperations> text{"ring",   "ring", "ring",   "ring",
                                             "direct", "ring", "direct", "dissemination"};
+  RingOrder ring_order = RingOrder::rank;
   [[nodiscard]] const std::string& of(Operation operation) const {
     return text[static_cast<std::size_t>(operation)];
   }
@@ -49,9 +60,13 @@ struct Choices {
                                       Operation operation);
 
 /// What `read_choices` found: text for the operations that the object names, else empty.
-using PartialChoices = std::array<std::string, kOperations>;
+struct PartialChoices {
+  std::array<std::string, kOperations> text;
+  std::optional<RingOrder> ring_order;
+  friend bool operator==(const PartialChoices&, const PartialChoices&) = default;
+};
 
-/// Reads {"all_reduce": …, "all_gather": …, …}; other keys are errors.
+/// Reads {"all_reduce": …, "all_gather": …, …, "ring_order": …}; other keys are errors.
 [[nodiscard]] PartialChoices read_choices(const config::Node& node, config::Errors& errors);
 
 /// `choices` with what `partial` names replaced.

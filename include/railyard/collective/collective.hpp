@@ -51,12 +51,18 @@ inline constexpr std::size_t kOperations = 8;
 /// first appearance.
 struct GroupShape {
   std::vector<std::uint32_t> island_of;
+  /// Ranks in the order in which rings visit them; empty: by number.
+  std::vector<std::uint32_t> ring{};
   [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(island_of.size()); }
   [[nodiscard]] std::uint32_t islands() const;
   /// n ranks, each on an island of its own.
   [[nodiscard]] static GroupShape flat(std::uint32_t ranks);
   /// Ranks of each island, ascending.
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> members() const;
+  /// `ring`, or all ranks by number.
+  [[nodiscard]] std::vector<std::uint32_t> ring_order() const;
+  /// members(), the islands in the order in which the ring comes to them.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> members_along_ring() const;
   /// The switch of an island that can add up what its ranks send and copy to all of them, as a
   /// place where transfers end and begin: places 0 … n−1 are the ranks, n+i the reducer of island
   /// i.

@@ -23,15 +23,17 @@ struct CollectiveRun {
                                            const std::vector<GpuId>& group,
                                            const collective::Request& request,
                                            const std::string& choice,
-                                           const NetworkSettings& network);
+                                           const NetworkSettings& network,
+                                           collective::RingOrder ring_order = {});
 
 /// Only the time.
 [[nodiscard]] inline Duration collective_time(const topology::Topology& topology,
                                               const std::vector<GpuId>& group,
                                               const collective::Request& request,
                                               const std::string& choice,
-                                              const NetworkSettings& network) {
-  return run_collective(topology, group, request, choice, network).time;
+                                              const NetworkSettings& network,
+                                              collective::RingOrder ring_order = {}) {
+  return run_collective(topology, group, request, choice, network, ring_order).time;
 }
 
 /// Factor from algorithm bandwidth (size / time) to bus bandwidth, as in nccl-tests'
