@@ -115,7 +115,10 @@ std::vector<Chunk> destination_chunks(const Request& request, std::uint32_t rank
 }
 
 std::string refuse_shares(std::string_view algorithm, const Request& request, std::uint32_t ranks) {
-  if (request.shares.empty()) return {};
+  if (request.shares.empty()) {
+    return request.by_source ? fmt::format("{}: shares by source need shares", algorithm)
+                             : std::string();
+  }
   if (request.operation != Operation::all_to_all) {
     return fmt::format("{}: shares of destinations belong to all_to_all, not to {}", algorithm,
                        name(request.operation));

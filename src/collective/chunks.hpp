@@ -58,6 +58,14 @@ class ScheduleBuilder {
 /// bounds of weighted shares are rounded down to bytes.
 [[nodiscard]] std::vector<Chunk> destination_chunks(const Request& request, std::uint32_t ranks);
 
+/// What `source` sends `destination` in an all-to-all; `chunks` are those of destination_chunks.
+[[nodiscard]] inline Chunk exchanged(const Request& request, const std::vector<Chunk>& chunks,
+                                     std::uint32_t source, std::uint32_t destination) {
+  if (!request.by_source) return chunks[destination];
+  const Bytes each = chunks[source].size;
+  return {.offset = each * destination, .size = each};
+}
+
 /// Why `request.shares` cannot be used, or empty.
 [[nodiscard]] std::string refuse_shares(std::string_view algorithm, const Request& request,
                                         std::uint32_t ranks);

@@ -4,7 +4,8 @@
 // (NCCL's grouped sends on several channels); 1: one after the other.
 //   all_to_all, all_gather, reduce_scatter:  α + (n−1)·S/(nB)
 // The α of one message passes while the next is sent. Unequal shares (all-to-all-v): every rank
-// sends S·w_d/Σw to rank d, so the rank with the most is what all wait for.
+// sends S·w_d/Σw to rank d, so the rank with the most is what all wait for; on the way back
+// (Request::by_source) it is the one that sends most.
 // send_recv: rank r sends S to r+1 over `channels` connections, which hash apart.
 #include <algorithm>
 
@@ -42,7 +43,7 @@ class Direct final : public Algorithm {
                      .destination = to,
                      .channel = (s - 1) % at_once_,
                      .reduce = request.operation == Operation::reduce_scatter},
-                    chunks[chunk_of(request.operation, r, to)], {});
+                    message(request, chunks, r, to), {});
       }
     }
     return builder.take();
@@ -64,7 +65,7 @@ class Direct final : public Algorithm {
           const auto parts = cut({.offset = Bytes(0), .size = request.size}, channels_);
           for (std::uint32_t c = 0; c < channels_; ++c) edges.push_back({r, to, parts[c].size, c});
         } else {
-          edges.push_back({r, to, chunks[chunk_of(request.operation, r, to)].size});
+          edges.push_back({r, to, message(request, chunks, r, to).size});
         }
       }
     }
@@ -87,8 +88,10 @@ class Direct final : public Algorithm {
 
  private:
   /// all_gather sends what the sender has, the others what the receiver shall have.
-  static std::uint32_t chunk_of(Operation operation, std::uint32_t from, std::uint32_t to) {
-    return operation == Operation::all_gather ? from : to;
+  static Chunk message(const Request& request, const std::vector<Chunk>& chunks, std::uint32_t from,
+                       std::uint32_t to) {
+    if (request.operation == Operation::all_gather) return chunks[from];
+    return exchanged(request, chunks, from, to);
   }
 
   void add_message(ScheduleBuilder& builder, const Request& request, std::uint32_t from,

@@ -4,7 +4,8 @@
 // (MPI's rendezvous), so no two senders meet at a receiver:
 //   all_to_all, equal shares:  (n−1)(α + S/(nB))
 // With unequal shares every rank sends S·w_d/Σw to rank d, and every step is as long as its largest
-// message: for shifts all n messages occur in each step, so (n−1)(α + S·max w/(Σw·B)).
+// message: for shifts all n messages occur in each step, so (n−1)(α + S·max w/(Σw·B)); so does the
+// way back (Request::by_source).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -39,7 +40,7 @@ class Pairwise final : public Algorithm {
         const std::uint32_t to = std::has_single_bit(n) ? r ^ s : (r + s) % n;
         const std::uint32_t sent = builder.add(
             {.source = r, .destination = to, .channel = 0, .reduce = false, .step = s - 1},
-            chunks[to], std::array{arrived[r], arrived[to]});
+            exchanged(request, chunks, r, to), std::array{arrived[r], arrived[to]});
         if (sent != kNoTransfer) now[to] = sent;
       }
       arrived = std::move(now);

@@ -71,11 +71,13 @@ std::uint32_t CollectiveBinder::bind(const Task& task) {
                 static_cast<int>(task.cause),
                 task.size.count(),
                 task.repeat,
-                task.shares};
+                task.shares,
+                task.by_source};
   if (const auto found = activities_.find(key); found != activities_.end()) return found->second;
   const Group& group = group_of(task.group);
   collective::Request request{task.operation, task.size, {}};
   if (task.shares != 0) request.shares = program_.dag->shares[task.shares - 1];
+  request.by_source = task.by_source;
   const ResolvedCollective what = resolve(program_.dag->collectives.of(task.operation), request,
                                           group.gpus, group.shape, topology_, network_.protocol);
   const Activity activity =

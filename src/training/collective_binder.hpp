@@ -48,8 +48,8 @@ class CollectiveBinder {
   void bind_steps();
 
  private:
-  /// group, operation, cause, size, repeat, shares
-  using Key = std::tuple<std::uint32_t, int, int, std::int64_t, std::uint32_t, std::uint32_t>;
+  /// group, operation, cause, size, repeat, shares, by source
+  using Key = std::tuple<std::uint32_t, int, int, std::int64_t, std::uint32_t, std::uint32_t, bool>;
   struct Group {
     std::vector<GpuId> gpus;
     collective::GroupShape shape;

@@ -29,6 +29,7 @@ CollectiveRun run_collective(const topology::Topology& topology, const std::vect
   if (!request.shares.empty()) {
     dag->shares.push_back(request.shares);
     task.shares = 1;
+    task.by_source = request.by_source;
   }
   dag->tasks.push_back(task);
   const ResolvedCollective what =

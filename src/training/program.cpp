@@ -213,6 +213,7 @@ std::uint64_t digest_of(const IterationDag& dag) {
     digest.add(task.size.count());
     digest.add(task.duration);
     if (task.shares != 0) {
+      digest.add(static_cast<std::uint64_t>(task.by_source));
       for (const std::uint32_t share : dag.shares[task.shares - 1])
         digest.add(static_cast<std::uint64_t>(share));
     }

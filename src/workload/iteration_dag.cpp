@@ -56,6 +56,7 @@ void check_task(const IterationDag& dag, std::size_t i) {
           task.shares == 0 || (task.operation == collective::Operation::all_to_all &&
                                dag.shares[task.shares - 1].size() == dag.groups[task.group].size()),
           "collective {} has shares that do not fit its operation or group", i);
+      RAILYARD_CHECK(!task.by_source || task.shares != 0, "collective {} has shares of nobody", i);
       break;
     case TaskKind::send:
       RAILYARD_CHECK(task.peer < dag.actors.size() && task.peer != task.actor,

@@ -121,24 +121,29 @@ RankParameters stage_parameters_per_rank(const TrainingSpec& spec, std::uint32_t
   return count;
 }
 
-double expert_imbalance(const TrainingSpec& spec) {
+std::vector<double> expert_rank_loads(const TrainingSpec& spec) {
   const std::vector<double>& weights = spec.expert_load.weights;
-  if (weights.empty()) return 1;
+  if (weights.empty()) return std::vector<double>(spec.parallelism.expert, 1.0);
   double sum = 0;
   for (const double weight : weights) sum += weight;
   const auto count = static_cast<double>(weights.size());
   const double capacity = spec.expert_load.capacity_factor;
   const std::size_t per_rank = weights.size() / spec.parallelism.expert;
-  double busiest = 0;
+  std::vector<double> loads;
   for (std::size_t first = 0; first < weights.size(); first += per_rank) {
     double load = 0;
     for (std::size_t e = first; e < first + per_rank; ++e) {
       const double relative = weights[e] / sum * count;
       load += capacity > 0 ? std::min(relative, capacity) : relative;
     }
-    busiest = std::max(busiest, load / static_cast<double>(per_rank));
+    loads.push_back(load / static_cast<double>(per_rank));
   }
-  return busiest;
+  return loads;
+}
+
+double expert_imbalance(const TrainingSpec& spec) {
+  const std::vector<double> loads = expert_rank_loads(spec);
+  return *std::ranges::max_element(loads);
 }
 
 std::vector<double> skewed_load(std::uint32_t experts, double skew, std::uint64_t seed) {

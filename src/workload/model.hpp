@@ -62,6 +62,9 @@ struct RankParameters {
                                                          std::uint32_t stage);
 [[nodiscard]] bool head_owns_matrix(const TrainingSpec& spec);
 
+/// Tokens that each expert rank gets, over the mean before capacity cuts any: 1 each where the load
+/// is even. The first ranks hold the first experts.
+[[nodiscard]] std::vector<double> expert_rank_loads(const TrainingSpec& spec);
 /// Tokens that the busiest expert rank gets, over the mean (1 where the load is even), after
 /// capacity has cut them.
 [[nodiscard]] double expert_imbalance(const TrainingSpec& spec);

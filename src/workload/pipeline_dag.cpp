@@ -23,7 +23,8 @@ void append(Work& into, const Work& more) {
     for (const Exchange& exchange : from) {
       const auto same = std::ranges::find_if(to, [&](const Exchange& other) {
         return other.cause == exchange.cause && other.operation == exchange.operation &&
-               other.size == exchange.size;
+               other.size == exchange.size && other.shares == exchange.shares &&
+               other.by_source == exchange.by_source;
       });
       if (same == to.end()) {
         to.push_back(exchange);
@@ -144,7 +145,19 @@ class PipelineBuilder {
     task.group = group;
     task.repeat = exchange.repeat;
     task.size = exchange.size;
+    task.shares = shares_of(exchange);
+    task.by_source = exchange.by_source;
     return builder_.add(task, dependencies);
+  }
+
+  /// 1 + index of the weights among those of the DAG, where equal ones are kept once; 0: none.
+  std::uint32_t shares_of(const Exchange& exchange) {
+    if (exchange.shares.empty()) return 0;
+    auto& known = builder_.dag().shares;
+    const auto found = std::ranges::find(known, exchange.shares);
+    const auto number = static_cast<std::uint32_t>(found - known.begin()) + 1;
+    if (found == known.end()) known.push_back(exchange.shares);
+    return number;
   }
 
   std::uint32_t add_send(std::uint32_t actor, std::uint32_t peer, bool forward,

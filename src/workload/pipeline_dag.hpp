@@ -20,6 +20,8 @@ struct Exchange {
   collective::Operation operation = collective::Operation::all_reduce;
   Bytes size{};
   std::uint32_t repeat = 1;
+  std::vector<std::uint32_t> shares{};  ///< all_to_all: as Request::shares
+  bool by_source = false;               ///< as Request::by_source
 };
 
 /// Computation with what is exchanged beside it and behind it.

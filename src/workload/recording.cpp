@@ -77,13 +77,16 @@ void write_collectives(std::ostream& out, const IterationDag& dag) {
         collective::ring_order_words()[static_cast<std::size_t>(dag.collectives.ring_order)]);
   }
   if (!members.empty()) fmt::print(out, "\"collectives\": {{{}}},\n", members);
-  std::string rows;
-  for (std::size_t i = 0; i < dag.tasks.size(); ++i) {
-    if (dag.tasks[i].shares == 0) continue;
-    rows += fmt::format("{}[{},{}]", rows.empty() ? "" : ",", i,
-                        fmt::join(dag.shares[dag.tasks[i].shares - 1], ","));
+  for (const bool by_source : {false, true}) {
+    std::string rows;
+    for (std::size_t i = 0; i < dag.tasks.size(); ++i) {
+      if (dag.tasks[i].shares == 0 || dag.tasks[i].by_source != by_source) continue;
+      rows += fmt::format("{}[{},{}]", rows.empty() ? "" : ",", i,
+                          fmt::join(dag.shares[dag.tasks[i].shares - 1], ","));
+    }
+    if (!rows.empty())
+      fmt::print(out, "\"{}\": [{}],\n", by_source ? "shares_by_source" : "shares", rows);
   }
-  if (!rows.empty()) fmt::print(out, "\"shares\": [{}],\n", rows);
 }
 
 /// Reads the cells of a row; a wrong cell is an error and reads as 0.
@@ -186,10 +189,10 @@ void read_collectives(config::Reader& reader, IterationDag& dag) {
 }
 
 /// Equal lists of weights are kept once.
-void read_shares(config::Reader& reader, IterationDag& dag) {
-  const auto rows = reader.child("shares");
+void read_shares(config::Reader& reader, std::string_view key, IterationDag& dag) {
+  const auto rows = reader.child(key);
   if (!rows) return;
-  if (!rows->is_array()) return reader.fail("shares", "expected an array of [task, weights...]");
+  if (!rows->is_array()) return reader.fail(key, "expected an array of [task, weights...]");
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const config::Node cells = rows->at(i);
     Row row(cells, reader.errors(), cells.is_array() ? std::max<std::size_t>(cells.size(), 2) : 2);
@@ -197,9 +200,10 @@ void read_shares(config::Reader& reader, IterationDag& dag) {
     const std::uint32_t task = row.count();
     std::vector<std::uint32_t> weights;
     for (std::size_t j = 1; j < cells.size(); ++j) weights.push_back(row.count());
-    if (task >= dag.tasks.size()) return reader.fail("shares", fmt::format("no task {}", task));
+    if (task >= dag.tasks.size()) return reader.fail(key, fmt::format("no task {}", task));
     const auto found = std::ranges::find(dag.shares, weights);
     dag.tasks[task].shares = static_cast<std::uint32_t>(found - dag.shares.begin()) + 1;
+    dag.tasks[task].by_source = key == "shares_by_source";
     if (found == dag.shares.end()) dag.shares.push_back(std::move(weights));
   }
 }
@@ -283,7 +287,8 @@ Recording read_recording(const std::filesystem::path& path) {
   for (std::size_t i = 0; tasks && tasks->is_array() && i < tasks->size(); ++i)
     read_task(tasks->at(i), errors, builder);
   recording.dag = std::move(builder.dag());
-  read_shares(reader, recording.dag);
+  read_shares(reader, "shares", recording.dag);
+  read_shares(reader, "shares_by_source", recording.dag);
   if (errors.empty()) read_times(reader, recording);
   reader.finish();
   errors.throw_if_any();

@@ -1,5 +1,7 @@
 #include "railyard/workload/transformer.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "railyard/core/check.hpp"
@@ -50,7 +52,8 @@ class Exchanges {
  public:
   explicit Exchanges(const TrainingSpec& spec)
       : spec_(spec),
-        activation_(spec.tokens() * spec.model.hidden * element_bytes(spec.precision)) {}
+        activation_(spec.tokens() * spec.model.hidden * element_bytes(spec.precision)),
+        loads_(expert_rank_loads(spec)) {}
 
   /// An all-reduce of activations over the tensor ranks, or its two halves.
   void add_all_reduces(Work& work, std::uint32_t count) const {
@@ -87,25 +90,53 @@ class Exchanges {
     work.beside.push_back({Cause::context, Operation::all_gather, all, 1});
     if (backward) work.beside.push_back({Cause::context, Operation::reduce_scatter, all, 1});
   }
-  /// Dispatch and combine: every token goes to the ranks of its experts and comes back; where
-  /// several ranks share an expert they gather its tokens and scatter its sums.
+  /// Dispatch and combine: every token goes to the ranks of its experts and comes back, to each as
+  /// many as its experts are asked for and take; where several ranks share an expert they gather
+  /// its tokens and scatter its sums, all as many as the busiest.
   void add_experts(Work& work, std::uint32_t times) const {
     const Parallelism& parallelism = spec_.parallelism;
     if (parallelism.expert == 1) return;
     const std::int64_t own = divided_up(spec_.tokens(), parallelism.tensor);
-    const Bytes routed(own * spec_.model.experts.per_token * spec_.model.hidden *
-                       element_bytes(spec_.precision));
-    const Bytes sent = dispatched(routed);
-    work.behind.push_back({Cause::expert, Operation::all_to_all, sent, times});
-    work.behind.push_back({Cause::expert, Operation::all_to_all, routed, times});
+    const Bytes asked(own * spec_.model.experts.per_token * spec_.model.hidden *
+                      element_bytes(spec_.precision));
+    const Bytes routed = taken(asked);
+    const auto shares = expert_shares();
+    work.behind.push_back(
+        {Cause::expert, Operation::all_to_all, dispatched(routed), times, shares, false});
+    work.behind.push_back(
+        {Cause::expert, Operation::all_to_all, routed, times, shares, !shares.empty()});
     const std::uint32_t sharing = parallelism.expert_tensor_ranks();
     if (sharing == 1) return;
-    const Bytes gathered = routed * sharing;
+    const Bytes gathered = scaled(asked * sharing, expert_imbalance(spec_));
     work.behind.push_back({Cause::tensor, Operation::all_gather, gathered, times});
     work.behind.push_back({Cause::tensor, Operation::reduce_scatter, gathered, times});
   }
 
  private:
+  static Bytes scaled(Bytes size, double factor) {
+    if (factor == 1.0) return size;
+    return Bytes(
+        std::max<std::int64_t>(1, std::llround(static_cast<double>(size.count()) * factor)));
+  }
+  /// What experts of limited capacity do not drop.
+  [[nodiscard]] Bytes taken(Bytes asked) const {
+    if (spec_.expert_load.capacity_factor == 0) return asked;
+    double sum = 0;
+    for (const double load : loads_) sum += load;
+    return scaled(asked, sum / static_cast<double>(loads_.size()));
+  }
+  /// The loads as whole weights, which a request wants; empty where all are alike.
+  [[nodiscard]] std::vector<std::uint32_t> expert_shares() const {
+    constexpr double kWhole = 1U << 24U;
+    const auto [least, most] = std::ranges::minmax_element(loads_);
+    if (*least == *most) return {};
+    double sum = 0;
+    for (const double load : loads_) sum += load;
+    std::vector<std::uint32_t> shares;
+    for (const double load : loads_)
+      shares.push_back(static_cast<std::uint32_t>(std::llround(load / sum * kWhole)));
+    return shares;
+  }
   /// fp8 sends half of the bytes to the experts; what comes back is 2 bytes wide (DeepSeek-V3,
   /// §3.2).
   [[nodiscard]] Bytes dispatched(Bytes routed) const {
@@ -114,6 +145,7 @@ class Exchanges {
 
   const TrainingSpec& spec_;
   Bytes activation_;
+  std::vector<double> loads_;  ///< [expert rank]
 };
 
 Bytes gradient_size(const TrainingSpec& spec, std::int64_t parameters) {

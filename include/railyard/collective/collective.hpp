@@ -130,6 +130,9 @@ struct Request {
   /// all_to_all: what each destination gets of every rank's `size`, as weights, one a rank
   /// (all-to-all-v); empty: all the same.
   std::vector<std::uint32_t> shares{};
+  /// The way back of such an exchange: rank r sends size · w_r / Σw to each, so that every rank
+  /// gets `size` in all, its own part included.
+  bool by_source = false;
 };
 
 class Algorithm {

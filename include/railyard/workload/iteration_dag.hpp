@@ -47,6 +47,7 @@ struct Task {
   std::uint32_t group = 0;   ///< collective
   std::uint32_t repeat = 1;  ///< collective: so many in a row, as one task
   std::uint32_t shares = 0;  ///< all_to_all: 1 + index into IterationDag::shares; 0: equal shares
+  bool by_source = false;    ///< of shares: as Request::by_source
   Bytes size;
   Duration duration{};
   std::uint32_t first_dependency = 0;

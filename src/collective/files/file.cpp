@@ -39,6 +39,12 @@ class FileAlgorithm final : public Algorithm {
       return fmt::format("{} is for {} to {} bytes, not for {}", file_, program_.size_min.count(),
                          program_.size_max.count(), request.size.count());
     }
+    if (request.by_source) {
+      return fmt::format(
+          "{} cannot bring back unequal shares: its chunks are cut by destination; "
+          "use direct or pairwise",
+          file_);
+    }
     return refuse_shares("file", request, shape.ranks());
   }
 

@@ -153,6 +153,10 @@ class RankWriter {
     if (type == chakra::kCollective) {
       const auto members = static_cast<std::int64_t>(dag_.groups[task.group].size());
       const bool shard = task.operation == Operation::all_gather;
+      if (task.shares != 0) {
+        throw config::ConfigError(fmt::format(
+            "task {}: Chakra has no all_to_all with unequal shares; leave out \"expert_load\"", t));
+      }
       if (shard && task.size.count() % members != 0) {
         throw config::ConfigError(
             fmt::format("task {}: an all_gather of {} bytes has no whole shard for each of {} "

@@ -59,14 +59,19 @@ class GoalWriter {
     const auto& group = dag_.groups[task.group];
     const auto size = static_cast<std::uint32_t>(group.size());
     const std::string text = collective::choice_for(dag_.collectives.of(task.operation), size);
-    const std::tuple key{text, static_cast<int>(task.operation), task.size.count(), group.size(),
-                         task.shares};
+    const std::tuple key{text,
+                         static_cast<int>(task.operation),
+                         task.size.count(),
+                         group.size(),
+                         task.shares,
+                         task.by_source};
     auto& slot = steps_[key];
     if (slot) return *slot;
     const config::Choice choice = collective::decode_choice_text(text);
     const auto shape = collective::GroupShape::flat(size);
     collective::Request request{task.operation, task.size, {}};
     if (task.shares != 0) request.shares = dag_.shares[task.shares - 1];
+    request.by_source = task.by_source;
     const auto refuse = [&](const std::string& reason) {
       throw config::ConfigError(fmt::format("collective algorithm \"{}\" cannot expand {}: {}",
                                             choice.name, collective::name(task.operation), reason));
@@ -166,8 +171,8 @@ class GoalWriter {
   std::uint64_t label_ = 0;
   std::vector<std::uint64_t> first_tag_;
   std::map<std::uint32_t, std::uint64_t> end_of_;
-  /// choice, operation, size, members, shares
-  using Key = std::tuple<std::string, int, std::int64_t, std::size_t, std::uint32_t>;
+  /// choice, operation, size, members, shares, by source
+  using Key = std::tuple<std::string, int, std::int64_t, std::size_t, std::uint32_t, bool>;
   std::map<Key, std::unique_ptr<Steps>> steps_;
 };
 

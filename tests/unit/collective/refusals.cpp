@@ -62,6 +62,8 @@ TEST_CASE("shares are refused where they make no sense") {
   CHECK(direct->refusal({Operation::all_to_all, Bytes(8), {0, 0, 0}}, shape) ==
         "direct: the shares add up to 0; expected 1 to 2147483648");
   CHECK(direct->refusal({Operation::all_to_all, Bytes(8), {0, 2, 0}}, shape).empty());
+  CHECK(direct->refusal({Operation::all_to_all, Bytes(8), {}, true}, shape) ==
+        "direct: shares by source need shares");
 }
 
 TEST_CASE("a refused request is an internal error when executed all the same") {

@@ -162,6 +162,27 @@ TEST_CASE("an all-to-all-v gives every rank its share") {
   }
 }
 
+// The way back: rank r sends the r-th share of S to each, so every rank gets S less what it kept,
+// and what went out unequal comes in unequal.
+TEST_CASE("an all-to-all-v by source brings every rank the whole") {
+  for (const std::string_view name : {"direct", "pairwise"}) {
+    for (std::uint32_t n = 2; n <= 9; ++n) {
+      Request request{Operation::all_to_all, Bytes(10'007), {}, false};
+      for (std::uint32_t r = 0; r < n; ++r) request.shares.push_back(r * r % 7 + 1);
+      const GroupShape shape = GroupShape::flat(n);
+      const auto there = make_algorithm(name)->schedule(request, shape);
+      request.by_source = true;
+      const auto back = make_algorithm(name)->schedule(request, shape);
+      std::vector<std::int64_t> sent(std::size_t{n} * n, 0);
+      for (const auto& transfer : there.transfers)
+        sent[std::size_t{transfer.source} * n + transfer.destination] += transfer.size.count();
+      for (const auto& transfer : back.transfers)
+        sent[std::size_t{transfer.destination} * n + transfer.source] -= transfer.size.count();
+      CHECK(sent == std::vector<std::int64_t>(sent.size(), 0));
+    }
+  }
+}
+
 // The checker must be able to fail: without its dependencies a ring sends sums that are not
 // complete.
 TEST_CASE("the symbolic executor sees a missing dependency") {

@@ -214,6 +214,50 @@ TEST_CASE("uneven experts make the busiest rank the slowest") {
   CHECK(skewed_load(8, 0, 1) == std::vector<double>(8, 1.0));
 }
 
+// Loads of the four expert ranks are 2, 2/3, 2/3, 2/3 of the mean: of the S = tokens · 2 experts ·
+// h · 2 bytes that every rank sends, rank 0 gets a half and the others a sixth each; on the way
+// back they return as much, and every rank has its S again. Both are as uneven as what is computed.
+TEST_CASE("uneven experts get uneven traffic, of which nothing is lost") {
+  TrainingSpec spec = job(sparse(), {.tensor = 1, .pipeline = 1, .data = 4, .expert = 4});
+  spec.expert_load.weights = {5, 1, 1, 1, 1, 1, 1, 1};
+  const IterationDag dag = build_iteration(spec, h100());
+  const double size = static_cast<double>(spec.tokens()) * 2 * spec.model.hidden * 2;
+  std::size_t there = 0;
+  std::size_t back = 0;
+  for (const Task& task : dag.tasks) {
+    if (task.cause != Cause::expert || task.operation != Operation::all_to_all) continue;
+    ++(task.by_source ? back : there);
+    REQUIRE(task.shares == 1);
+    const auto& shares = dag.shares.front();
+    const double whole = static_cast<double>(shares[0] + shares[1] + shares[2] + shares[3]);
+    CHECK(static_cast<double>(task.size.count()) == size);
+    CHECK(shares[0] / whole == doctest::Approx(expert_imbalance(spec) / 4));
+    for (const std::size_t other : {1U, 2U, 3U})
+      CHECK(shares[other] / whole == doctest::Approx(1.0 / 6));
+  }
+  CHECK(there > 0);
+  CHECK(there == back);
+}
+
+// Capacity 1.5 cuts the first expert from 10/3 to 1.5 of the mean: 1.5 + 7·2/3 of 8 are left.
+TEST_CASE("what experts drop is neither sent nor computed") {
+  TrainingSpec spec = job(sparse(), {.tensor = 1, .pipeline = 1, .data = 4, .expert = 4});
+  spec.expert_load.weights = {5, 1, 1, 1, 1, 1, 1, 1};
+  const double all = moved(build_iteration(spec, h100()), Cause::expert, Operation::all_to_all);
+  spec.expert_load.capacity_factor = 1.5;
+  CHECK(moved(build_iteration(spec, h100()), Cause::expert, Operation::all_to_all) ==
+        doctest::Approx(all * (1.5 + 7 * 8.0 / 12) / 8));
+}
+
+TEST_CASE("even experts are the same iteration, however the evenness is written") {
+  TrainingSpec spec = job(sparse(), {.tensor = 1, .pipeline = 1, .data = 4, .expert = 4});
+  const IterationDag even = build_iteration(spec, h100());
+  spec.expert_load.weights = std::vector<double>(8, 3.0);
+  CHECK(build_iteration(spec, h100()) == even);
+  spec.expert_load.weights = skewed_load(8, 0, 7);
+  CHECK(build_iteration(spec, h100()) == even);
+}
+
 // An eager host that takes a second an operation decides alone: 30 and 42 operations a layer, 68
 // for the ends, m micro-batches one after the other.
 TEST_CASE("a slow host sets the pace") {
