@@ -23,6 +23,8 @@
 #include "railyard/topology/routing.hpp"
 #include "railyard/topology/writer.hpp"
 #include "railyard/workload/compression.hpp"
+#include "railyard/workload/recommender.hpp"
+#include "railyard/workload/stencil.hpp"
 #include "railyard/workload/trace_reader.hpp"
 #include "railyard/workload/trace_writer.hpp"
 #include "railyard/workload/transformer.hpp"
@@ -191,13 +193,24 @@ Entries models() {
   for (const fs::path& file : files) {
     config::Errors errors;
     const auto document = config::Document::parse_file(file);
-    const workload::ModelSpec model = workload::read_model(document.root(), errors);
+    const auto kind = document.root().find("kind");
+    std::string summary;
+    if (kind && kind->is_string() && kind->string() == "recommender") {
+      const auto model = workload::read_recommender(document.root(), errors);
+      summary = fmt::format("recommender, {} tables of {} columns, {} rows in all", model.tables,
+                            model.embedding_dim, model.rows);
+    } else if (kind && kind->is_string() && kind->string() == "stencil") {
+      const auto model = workload::read_stencil(document.root(), errors);
+      summary = fmt::format("halo exchange, {} x {} x {} cells a GPU, {} variables", model.cells[0],
+                            model.cells[1], model.cells[2], model.variables);
+    } else {
+      const auto model = workload::read_model(document.root(), errors);
+      summary = fmt::format("{:.1f} billion parameters, {} layers of {}, sequence {}",
+                            model.parameters() * 1e-9, model.layers, model.hidden, model.sequence);
+    }
     errors.throw_if_any();
-    out.push_back(
-        {file.stem().string(),
-         fmt::format("{:.1f} billion parameters, {} layers of {}, sequence {}",
-                     model.parameters() * 1e-9, model.layers, model.hidden, model.sequence),
-         fmt::format("file: {}\n{}\n", shown_path(file), document.root().dump())});
+    out.push_back({file.stem().string(), summary,
+                   fmt::format("file: {}\n{}\n", shown_path(file), document.root().dump())});
   }
   return out;
 }

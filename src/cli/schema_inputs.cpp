@@ -192,6 +192,38 @@ std::string topology_body() {
   return any_of(alternatives);
 }
 
+std::string recommender_body() {
+  return object(
+      {{"kind", words({"recommender"})},
+       {"description", text()},
+       {"source", text()},
+       {"name", text()},
+       {"tables", integer(1)},
+       {"embedding_dim", integer(1)},
+       {"pooling", integer(1)},
+       {"rows", integer(1)},
+       {"dense_features", integer(1)},
+       {"bottom", array_of(integer(1), 1)},
+       {"top", array_of(integer(1), 1)},
+       {"precision", words(workload::precision_words())}},
+      {"kind", "name", "tables", "embedding_dim", "rows", "dense_features", "bottom", "top"});
+}
+
+std::string stencil_body() {
+  return object({{"kind", words({"stencil"})},
+                 {"description", text()},
+                 {"source", text()},
+                 {"name", text()},
+                 {"cells", array_of(integer(1), 1)},
+                 {"variables", integer(1)},
+                 {"value_bytes", integer(1)},
+                 {"halo", integer(1)},
+                 {"flops", number(0, 1e9)},
+                 {"steps", integer(1)},
+                 {"periodic", boolean()}},
+                {"kind", "name", "cells"});
+}
+
 std::string workload_body() {
   std::vector<std::string_view> operations;
   for (std::size_t o = 0; o < collective::kOperations; ++o)
@@ -239,7 +271,7 @@ std::string workload_body() {
                                   {"size", bytes()},
                                   {"repeats", integer(1)}},
                                  {"kind", "size"});
-  return any_of({transformer, collective, p2p});
+  return any_of({transformer, collective, p2p, recommender_body(), stencil_body()});
 }
 
 std::string collectives_schema() {
@@ -256,6 +288,7 @@ std::string job_schema() {
       {{"name", text()},
        {"workload", any_of({text(), workload_body()})},
        {"gpus", integer(1)},
+       {"grid", array_of(integer(1), 1)},
        {"parallelism", object({{"tensor", integer(1)},
                                {"pipeline", integer(1)},
                                {"data", integer(1)},

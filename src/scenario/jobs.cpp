@@ -1,5 +1,6 @@
 // Jobs of a scenario: given inline, or from a trace of recorded jobs.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -9,6 +10,8 @@
 #include "railyard/workload/compression.hpp"
 #include "railyard/workload/job_stream.hpp"
 #include "railyard/workload/micro_benchmark.hpp"
+#include "railyard/workload/recommender.hpp"
+#include "railyard/workload/stencil.hpp"
 #include "railyard/workload/trace_job.hpp"
 #include "training_job.hpp"
 #include "world.hpp"
@@ -48,14 +51,63 @@ void read_transformer(Reader& job, const Node& model, std::uint32_t gpus, World&
   }
   if (!job.errors().empty()) return;
   world.gradient_bytes.back() = spec.gradient_bytes;
+  world.precision.back() = spec.precision;
   out.dag =
       std::make_shared<const workload::IterationDag>(workload::build_iteration(spec, *world.gpu));
+}
+
+void read_recommender(Reader& job, const Node& model, std::uint32_t gpus, World& world,
+                      cluster::JobSpec& out) {
+  const auto spec = workload::read_recommender(model, job.errors());
+  const auto batch = static_cast<std::uint32_t>(
+      job.required<std::int64_t>("global_batch", Range<std::int64_t>{1, UINT32_MAX}));
+  out.shape = scheduler::GangShape{gpus, 1, 1, gpus};
+  if (!job.errors().empty()) return;
+  for (const std::string& problem : workload::check_recommender(spec, gpus, batch, *world.gpu)) {
+    job.fail("workload", problem);
+  }
+  if (!job.errors().empty()) return;
+  world.gradient_bytes.back() = 4;
+  world.precision.back() = spec.precision;
+  out.dag = std::make_shared<const workload::IterationDag>(
+      workload::build_recommender(spec, gpus, batch, *world.gpu));
+}
+
+void read_stencil(Reader& job, const Node& model, std::uint32_t gpus, World& world,
+                  cluster::JobSpec& out) {
+  const auto spec = workload::read_stencil(model, job.errors());
+  std::array<std::uint32_t, 3> grid = workload::grid_of(spec, gpus);
+  if (const auto given = job.maybe<std::vector<std::int64_t>>("grid")) {
+    grid = {1, 1, 1};
+    std::uint64_t product = 1;
+    for (std::size_t d = 0; d < given->size(); ++d) {
+      const std::int64_t ranks = (*given)[d];
+      if (d >= grid.size() || ranks < 1 || ranks > kRanksMax) {
+        job.fail("grid", "expected the ranks in one to three dimensions");
+        return;
+      }
+      grid[d] = static_cast<std::uint32_t>(ranks);
+      product *= static_cast<std::uint64_t>(ranks);
+    }
+    if (product != gpus)
+      job.fail("grid", fmt::format("{} ranks, not the {} of \"gpus\"", product, gpus));
+  }
+  // Consecutive ranks are neighbours in x.
+  out.shape = scheduler::GangShape{gpus, 1, 1, gpus};
+  if (!job.errors().empty()) return;
+  for (const std::string& problem : workload::check_stencil(spec, grid, *world.gpu))
+    job.fail("workload", problem);
+  if (!job.errors().empty()) return;
+  world.precision.back() = workload::Precision::fp32;
+  out.dag = std::make_shared<const workload::IterationDag>(
+      workload::build_stencil(spec, grid, *world.gpu));
 }
 
 void read_inline_job(const Node& node, Errors& errors, World& world, std::set<std::string>& names) {
   Reader job(node, errors);
   cluster::JobSpec spec;
   world.gradient_bytes.push_back(0);
+  world.precision.push_back(workload::Precision::bf16);
   spec.name = job.required<std::string>("name");
   if (!names.insert(spec.name).second) {
     job.fail("name", fmt::format("two jobs are called \"{}\"; names are unique", spec.name));
@@ -93,6 +145,10 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
         spec.dag = std::make_shared<const workload::IterationDag>(
             workload::build_micro_benchmark(micro, gpus, per_host));
       }
+    } else if (word == "recommender") {
+      read_recommender(job, workload, gpus, world, spec);
+    } else if (word == "stencil") {
+      read_stencil(job, workload, gpus, world, spec);
     } else {
       read_transformer(job, workload, gpus, world, spec);
     }
@@ -153,6 +209,7 @@ void read_trace(Reader& scenario, World& world, const std::set<std::string>& nam
     world.jobs.push_back(std::move(job));
     world.from_trace.push_back(true);
     world.gradient_bytes.push_back(gradient_bytes);
+    world.precision.push_back(workload::Precision::bf16);
   }
 }
 

@@ -97,14 +97,16 @@ struct Totals {
   bool all_simulated = true;
 };
 
-void add_inline(Totals& sum, const World& world, const JobSpec& spec, const JobRecord& record) {
+void add_inline(Totals& sum, const World& world, std::size_t job, const JobSpec& spec,
+                const JobRecord& record) {
   const auto held = static_cast<double>(record.held.count());
   sum.tokens += record.work_done * spec.dag->tokens;
   sum.first_start = std::min(sum.first_start, record.started);
   sum.last_end = std::max(sum.last_end, record.finished);
   if (spec.dag->model_flops > 0) {
     sum.model_flops += record.work_done * spec.dag->model_flops;
-    sum.flops_possible += seconds(held) * spec.shape.gpus * world.gpu->peak_bf16.per_s();
+    sum.flops_possible += seconds(held) * spec.shape.gpus *
+                          workload::peak_of(*world.gpu, world.precision[job]).per_s();
   }
   sum.iterations += record.work_done;
   sum.iteration_ticks += record.work_done * record.iteration_ticks_mean;
@@ -128,7 +130,7 @@ Totals totals_of(const World& world, const scheduler::PlacementPolicy& placement
     }
     if (record.status == JobStatus::queued || record.status == JobStatus::running) ++sum.unfinished;
     if (!ran(record)) continue;
-    if (jobs[j].iterations) add_inline(sum, world, jobs[j], record);
+    if (jobs[j].iterations) add_inline(sum, world, j, jobs[j], record);
     if (record.iteration_ticks_mean > 0) {
       for (std::size_t t = 0; t < topology::kTiers; ++t) {
         sum.tier_bytes[t] += record.iterations_run * record.iterations.tier_bytes[t];

@@ -43,8 +43,9 @@ struct World {
   training::NetworkSettings network;
   training::RunLimits limits;
   std::vector<cluster::JobSpec> jobs;
-  std::vector<bool> from_trace;              ///< per job
-  std::vector<std::int64_t> gradient_bytes;  ///< per job, of an element; 0: it has no gradients
+  std::vector<bool> from_trace;                ///< per job
+  std::vector<std::int64_t> gradient_bytes;    ///< per job, of an element; 0: it has no gradients
+  std::vector<workload::Precision> precision;  ///< per job, of its products
   std::vector<std::string> warnings;
   std::vector<scheduler::HostSlot> background;
   std::optional<double> diffusion_alpha;

@@ -282,6 +282,28 @@ class Run(Case):
         self.assertTrue(any("accuracy" in text for text in cast["warnings"]))
         self.refused(2, "saves nothing", *run, chosen % '"cast"')
 
+    def test_recommenders_and_stencils_run_where_transformers_do(self):
+        job = {"name": "other", "gpus": 16, "iterations": 2}
+        dlrm = job | {"workload": "workloads/models/dlrm_criteo.json", "global_batch": 65536}
+        mesh = job | {"workload": "workloads/models/stencil_3d.json"}
+        run = ["run", SMALL, "--format", "json", "--set"]
+        told = {}
+        for name, part, other in (("dlrm", "exposed_ep", dlrm), ("mesh", "exposed_pp", mesh)):
+            done = self.good(*run, f"/jobs=[{json.dumps(other)}]")
+            metrics = json.loads(done.stdout)["policies"]["best_fit"]["metrics"]
+            self.assertGreater(metrics["attribution"][part], 0)
+            told[name] = metrics
+        self.assertGreater(told["dlrm"]["throughput_tokens_per_s"], 0)
+        self.assertIsNone(told["mesh"]["mfu"])
+        # A row of sixteen crosses the hosts twice, a 4 x 2 x 2 grid with a quarter of its faces.
+        row = self.good(*run, f"/jobs=[{json.dumps(mesh | {'grid': [16]})}]")
+        row = json.loads(row.stdout)["policies"]["best_fit"]["metrics"]
+        self.assertLess(row["iteration_s_mean"], told["mesh"]["iteration_s_mean"])
+        self.refused(2, "15 ranks, not the 16", *run,
+                     f"/jobs=[{json.dumps(mesh | {'grid': [5, 3]})}]")
+        self.refused(2, "does not divide over 16 GPUs", *run,
+                     f"/jobs=[{json.dumps(dlrm | {'global_batch': 65537})}]")
+
     def test_dry_run_simulates_nothing_and_writes_nothing(self):
         done = self.good("run", SMALL, "--dry-run", "--out", str(self.folder / "out"))
         self.assertIn("nothing was simulated", done.stdout)
