@@ -26,7 +26,6 @@ class Binder {
   Binder(Program& program, const topology::Topology& topology, const NetworkSettings& network,
          std::uint64_t label)
       : program_(program),
-        topology_(topology),
         network_(network),
         loggp_(network.model.fidelity == network::Fidelity::loggp),
         routes_(program, topology, *network.routing, label),
@@ -82,7 +81,6 @@ class Binder {
   }
 
   Program& program_;
-  const topology::Topology& topology_;
   const NetworkSettings& network_;
   bool loggp_;
   RouteBinder routes_;
