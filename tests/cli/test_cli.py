@@ -646,6 +646,36 @@ class Others(Case):
         self.refused(2, "GPU 3 stands there twice", "collective", "all_reduce", "--topology",
                      "topologies/superpod_h100.json", "--gpus", "0-3,3")
 
+    def test_a_scenario_finds_a_file_beside_it_and_recordings_carry_it(self):
+        """Of two ranks the ring is these four messages; tensor groups have eight."""
+        steps = [{"source": r, "destination": 1 - r, "chunk": c, "reduce": reduce, "after": after}
+                 for r, c, reduce, after in ((0, 0, True, []), (1, 1, True, []),
+                                             (0, 1, False, [1]), (1, 0, False, [0]))]
+        own = self.folder / "own.json"
+        own.write_text(json.dumps({"name": "pair", "operation": "all_reduce", "ranks": 2,
+                                   "chunks": 2, "steps": steps}), encoding="utf-8")
+        scenario = json.loads((ROOT / SMALL).read_text(encoding="utf-8"))
+        scenario["jobs"][0]["workload"] = str(ROOT / "workloads/models/megatron_1_7b.json")
+        choice = {"name": "file", "path": "own.json", "otherwise": "ring"}
+        scenario["policies"]["own"] = {
+            "placement": "best_fit", "collectives": {"all_reduce": choice,
+                                                     "ring_order": "topology"}}
+        file = self.folder / "scenario.json"
+        file.write_text(json.dumps(scenario), encoding="utf-8")
+        said = json.loads(self.good("run", str(file), "--format", "json").stdout)["policies"]
+        self.assertAlmostEqual(said["own"]["metrics"]["iteration_s_mean"],
+                               said["best_fit"]["metrics"]["iteration_s_mean"], places=7)
+        recording = str(self.folder / "recording.json")
+        self.good("trace", "record", str(file), "--policy", "own", "--out", recording)
+        own.unlink()
+        self.assertIn("end at the recorded ticks", self.good("trace", "replay", recording).stdout)
+        self.refused(2, "own.json", "run", str(file))
+        del choice["otherwise"]
+        own.write_text(json.dumps({"name": "pair", "operation": "all_reduce", "ranks": 2,
+                                   "chunks": 2, "steps": steps}), encoding="utf-8")
+        file.write_text(json.dumps(scenario), encoding="utf-8")
+        self.refused(2, "is for 2 ranks, but the group has 8", "run", str(file))
+
     def test_topology_convert_and_back(self):
         """What is written can be shown: the same hosts and as many links."""
         with tempfile.TemporaryDirectory() as folder:

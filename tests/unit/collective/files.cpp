@@ -1,6 +1,7 @@
 // Collectives that are data: what the files say is performed, and what is wrong with others is
 // said.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "railyard/collective/choices.hpp"
 #include "railyard/collective/file.hpp"
@@ -106,6 +107,47 @@ TEST_CASE("a ring of MSCCL has the messages of the built-in one, in place and ou
       check_all_reduce(*file.algorithm, n, 1000);
     }
   }
+}
+
+// Two GPUs: each sends its whole input into the other's scratch, copies its own to the output and
+// adds what came, in a thread block that waits for both. Without the wait the sum races with the
+// arrival.
+TEST_CASE("thread blocks of MSCCL wait for each other, copy and add in place of sending") {
+  const auto text = [](std::string_view waits) {
+    std::string out =
+        R"(<algo name="pairs" proto="LL" ngpus="2" coll="allreduce" inplace="0" maxBytes="4096">)";
+    for (int gpu = 0; gpu < 2; ++gpu) {
+      const auto step = [](int s, std::string_view type, std::string_view from, std::string_view to,
+                           std::string_view more) {
+        return fmt::format(
+            "\n<step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"0\" dstbuf=\"{}\" "
+            "dstoff=\"0\" cnt=\"2\" {}/>",
+            s, type, from, to, more);
+      };
+      out += fmt::format(
+          "\n<gpu id=\"{0}\" i_chunks=\"2\" o_chunks=\"2\" s_chunks=\"2\">\n"
+          "<tb id=\"0\" send=\"{1}\" recv=\"{1}\" chan=\"0\">",
+          gpu, 1 - gpu);
+      out += step(0, "s", "i", "s", "") + step(1, "r", "i", "s", "hasdep=\"1\"");
+      out += "</tb>\n<tb id=\"1\" send=\"-1\" recv=\"-1\" chan=\"0\">";
+      out += step(0, "cpy", "i", "o", "") + step(1, "nop", "i", "o", waits);
+      out += step(2, "re", "s", "o", "") + "</tb></gpu>";
+    }
+    return out + "</algo>";
+  };
+  const auto file = collective::read_collective(text(R"(depid="0" deps="1")"), "pairs.xml");
+  CHECK(file.protocol == collective::nccl::WireProtocol::ll);
+  const GroupShape shape = GroupShape::flat(2);
+  const auto schedule = file.algorithm->schedule({Operation::all_reduce, Bytes(101), {}}, shape);
+  REQUIRE(schedule.transfers.size() == 2);
+  CHECK(schedule.transfers[0].size == Bytes(101));
+  CHECK(schedule.dependencies.empty());
+  CHECK(file.algorithm->refusal({Operation::all_reduce, Bytes(5000), {}}, shape) ==
+        "pairs.xml is for 0 to 4096 bytes, not for 5000");
+  CHECK(
+      fault_of(text(R"(depid="-1")")) ==
+      "file:8: step: reads memory of rank 0 that step 1 of tb 0 of gpu 0 writes, and nothing says "
+      "which comes first");
 }
 
 // Closed forms of the coupled form: a ring costs 2(n−1)(α + S/(nB)), whoever wrote it. Of n − 1
