@@ -110,8 +110,8 @@ TEST_CASE("a ring of MSCCL has the messages of the built-in one, in place and ou
 }
 
 // Two GPUs: each sends its whole input into the other's scratch, copies its own to the output and
-// adds what came, in a thread block that waits for both. Without the wait the sum races with the
-// arrival.
+// adds what came, in a thread block that waits for both. Without the wait it
+// may add before anything has come.
 TEST_CASE("thread blocks of MSCCL wait for each other, copy and add in place of sending") {
   const auto text = [](std::string_view waits) {
     std::string out =
@@ -144,10 +144,8 @@ TEST_CASE("thread blocks of MSCCL wait for each other, copy and add in place of 
   CHECK(schedule.dependencies.empty());
   CHECK(file.algorithm->refusal({Operation::all_reduce, Bytes(5000), {}}, shape) ==
         "pairs.xml is for 0 to 4096 bytes, not for 5000");
-  CHECK(
-      fault_of(text(R"(depid="-1")")) ==
-      "file:8: step: reads memory of rank 0 that step 1 of tb 0 of gpu 0 writes, and nothing says "
-      "which comes first");
+  CHECK(fault_of(text(R"(depid="-1")")) ==
+        "file:9: step: reads memory of rank 0 in which there is nothing yet");
 }
 
 // Closed forms of the coupled form: a ring costs 2(n−1)(α + S/(nB)), whoever wrote it. Of n − 1
