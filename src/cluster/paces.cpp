@@ -7,6 +7,15 @@
 #include "simulation.hpp"
 
 namespace railyard::cluster {
+namespace {
+
+std::vector<std::vector<std::uint32_t>> singles(std::size_t jobs) {
+  std::vector<std::vector<std::uint32_t>> parts;
+  for (std::uint32_t j = 0; j < jobs; ++j) parts.push_back({j});
+  return parts;
+}
+
+}  // namespace
 
 std::shared_ptr<const training::Program> Simulation::bind_placement(
     const JobSpec& spec, const scheduler::Placement& placement, std::uint64_t label) {
@@ -83,7 +92,10 @@ void Simulation::repace() {
       set_pace(running_[r], running_[r].pause_factor);
     }
   }
-  for (const auto& component : components(demands, *settings_.topology)) {
+  // Where every flow runs alone nobody slows anybody down.
+  const bool apart = settings_.network.model.fidelity == network::Fidelity::analytic;
+  const auto parts = apart ? singles(demands.size()) : components(demands, *settings_.topology);
+  for (const auto& component : parts) {
     std::vector<std::uint32_t> members;
     for (const std::uint32_t member : component) members.push_back(on_fabric[member]);
     if (members.size() > 1) ++outcome_.contended_epochs;

@@ -98,6 +98,20 @@ TEST_CASE(
   CHECK(outcome.contended_epochs == 1);
 }
 
+// The same under "analytic": every flow runs alone, so nobody slows anybody down, and jobs are not
+// even looked at together.
+TEST_CASE("Where every flow runs alone jobs do not contend") {
+  Bench bench(test::plain_clos("[2, 2]", 1, 2), "blocks");
+  bench.settings.network.model.fidelity = network::Fidelity::analytic;
+  std::vector<JobSpec> jobs{sender("short", 16, 0s), sender("long", 16, 0s)};
+  jobs[0].iterations = 100;
+  jobs[1].iterations = 300;
+  const Outcome outcome = simulate(jobs, bench.settings);
+  CHECK(in_seconds(outcome.jobs[0].finished) == doctest::Approx(1.0).epsilon(1e-6));
+  CHECK(in_seconds(outcome.jobs[1].finished) == doctest::Approx(3.0).epsilon(1e-6));
+  CHECK(outcome.contended_epochs == 0);
+}
+
 // Background takes the whole first minipod: the job must go to the second.
 TEST_CASE("occupied hosts are not given to jobs") {
   Bench bench(test::plain_clos("[4, 2]"));
