@@ -172,7 +172,7 @@ class AlphaInterval(unittest.TestCase):
 
 
 class Long(unittest.TestCase):
-    """scenarios/sweeps/arnold_table1.json, scenarios/kalos_replay.json"""
+    """scenarios/sweeps/arnold_table1.json, scenarios/kalos_replay.json and more"""
 
     def test_arnold_is_never_worse_in_spread_than_baselines_along_the_stages(self):
         """Eq. 4 bounds DP spread by the minipods used; at alpha <= 0.5 the sum is the least."""
@@ -208,6 +208,51 @@ class Long(unittest.TestCase):
         exact = sum(abs(job["finish_s"] - job["start_s"] - recorded[job["name"]]) < 1e-6
                     for job in packed)
         self.assertGreater(exact, 0.9 * len(packed))
+
+
+    def test_queues_on_the_cluster_of_kalos(self):
+        """All jobs finish. SRTF that knows run times has the least mean completion time; knowing
+        them helps shortest job first more than guessing; backfilling beats waiting for the head.
+        The noisy oracle's error is exp(1/8) (2 Phi(1/2) - 1) = 43.4 % up to sampling."""
+        result = simulate("scenarios/kalos_queues.json", "--jobs", "2")
+        for name in result["policies"]:
+            self.assertEqual(value(result, name, "jobs_unfinished"), 0)
+        mean = {name: value(result, name, "jct_s_mean") for name in result["policies"]}
+        self.assertEqual(min(mean, key=mean.get), "srtf")
+        self.assertLess(mean["sjf_oracle"], mean["sjf_history"])
+        self.assertLess(mean["las"], mean["fifo"])
+        self.assertLess(mean["easy"], mean["fifo"])
+        self.assertLess(mean["conservative"], mean["fifo"])
+        self.assertAlmostEqual(value(result, "easy_noisy", "predictor_mape"), 0.434, delta=0.1)
+        self.assertLess(value(result, "sjf_oracle", "predictor_mape"), 0.01)
+        self.assertGreater(value(result, "srtf", "preemptions"), 0)
+        self.assertIsNone(value(result, "fifo", "preemptions"))
+        self.assertIsNone(value(result, "fifo", "predictor_mape"))
+
+    def test_an_announced_job_starts_on_time(self):
+        """scenarios/reservation_replay.json: it comes at 16 h and is known from 12 h on."""
+        result = simulate("scenarios/reservation_replay.json", "--jobs", "2")
+        start, curves = {}, {}
+        for name, policy in result["policies"].items():
+            start[name] = next(job["start_s"] for job in policy["jobs"] if job["gpus"] == 9600)
+            curves[name] = policy.get("curve", [])
+        for name in ("announced", "announced_oracle", "announced_blind"):
+            self.assertEqual(start[name], 16 * 3600)
+        self.assertGreater(start["best_effort"], 17 * 3600)
+        self.assertGreater(start["easy"], 16 * 3600)
+        self.assertEqual(curves["best_effort"], [])
+        # Allocation falls to what the job leaves of the cluster; nobody has to be preempted.
+        reserved = [point for point in curves["announced_oracle"]
+                    if point["retained_share"] is not None]
+        self.assertGreater(reserved[0]["allocated_share"], 0.85)
+        self.assertLess(reserved[-1]["allocated_share"], 0.55)
+        self.assertGreater(reserved[0]["retained_share"], 0.85)
+        self.assertLess(reserved[-1]["retained_share"], 0.05)
+        self.assertEqual(value(result, "announced_oracle", "preemptions"), 0)
+        # Without prediction hosts idle and jobs queue.
+        for key in ("reserved_idle_gpu_s", "queue_s_mean"):
+            self.assertGreater(value(result, "announced_blind", key),
+                               value(result, "announced_oracle", key))
 
 
 if __name__ == "__main__":
