@@ -97,13 +97,13 @@ void Simulation::close() {
                                             rejected_by_scheduler_, first_rejection_));
   }
   if (outcome_.host_failures > 0) {
-    Duration held{};
-    for (const JobRecord& record : outcome_.jobs) held += record.held;
-    outcome_.warnings.push_back(fmt::format(
-        "{} hosts failed; jobs lost theirs {} times, once in {:.4g} h that a job held GPUs",
-        outcome_.host_failures, outcome_.job_failures,
-        in_seconds(held) / 3600 /
-            static_cast<double>(std::max<std::uint64_t>(1, outcome_.job_failures))));
+    double hours = 0;  // of all jobs together: more than the clock can count
+    for (const JobRecord& record : outcome_.jobs) hours += in_seconds(record.held) / 3600;
+    const auto failures = static_cast<double>(std::max<std::uint64_t>(1, outcome_.job_failures));
+    outcome_.warnings.push_back(
+        fmt::format("{} hosts failed; jobs lost theirs {} times, once in {:.4g} h that a job held "
+                    "GPUs",
+                    outcome_.host_failures, outcome_.job_failures, hours / failures));
   }
   if (refused_ > 0) {
     outcome_.warnings.push_back(

@@ -63,6 +63,9 @@ TEST_CASE("Jobs of 1,024, 4,096 and 16,384 GPUs fail as the published node rate 
     const auto outcome = bench.run(jobs);
     const auto failures = static_cast<double>(failures_of(outcome));
     CHECK(failures > 1'000);
+    REQUIRE(outcome.warnings.size() == 1);
+    const std::string said = fmt::format("once in {:.4g} h", hours_held(outcome) / failures);
+    CHECK(outcome.warnings.front().find(said) != std::string::npos);
     CHECK(hours_held(outcome) / failures ==
           doctest::Approx(hours).epsilon(4 / std::sqrt(failures)));
   }
