@@ -20,6 +20,16 @@ std::uint64_t gpus_of(const scheduler::Placement& placement) {
   return gpus;
 }
 
+namespace {
+
+/// Iterations, or ticks of the recorded duration.
+double work_of(const JobSpec& spec) {
+  return spec.iterations ? static_cast<double>(*spec.iterations)
+                         : static_cast<double>(spec.recorded->count());
+}
+
+}  // namespace
+
 Simulation::Simulation(std::span<const JobSpec> jobs, const Settings& settings, Observer* observer)
     : jobs_(jobs),
       settings_(settings),
@@ -55,8 +65,7 @@ Simulation::Simulation(std::span<const JobSpec> jobs, const Settings& settings, 
     seen.user = spec.user;
     seen.group = spec.group;
     seen.kind = spec.kind;
-    work_left_[j] = spec.iterations ? static_cast<double>(*spec.iterations)
-                                    : static_cast<double>(spec.recorded->count());
+    work_left_[j] = work_of(spec);
   }
 }
 
@@ -233,8 +242,7 @@ void Simulation::begin(std::uint32_t j) {
   Running running;
   running.job = j;
   running.since = seen.productive;
-  running.work = spec.iterations ? static_cast<double>(*spec.iterations)
-                                 : static_cast<double>(spec.recorded->count());
+  running.work = work_of(spec);
   running.work_left = work_left_[j];
   running.saved_left = work_left_[j];
   running.interval = checkpoint_interval(spec);

@@ -27,9 +27,7 @@ using config::Reader;
 void occupy_by_name(Reader& reader, const char* key, const std::vector<std::string>& expressions,
                     World& world) {
   const topology::Topology& topology = world.topology;
-  std::map<std::string, std::size_t> known;
-  for (std::size_t h = 0; h < topology.hosts().size(); ++h)
-    known.emplace(topology.host_name(static_cast<HostId>(h)), h);
+  const std::map<std::string, HostId> known = topology::hosts_by_name(topology);
   std::vector<bool> listed(topology.hosts().size(), false);
   for (const std::string& expression : expressions) {
     std::vector<std::string> names;
@@ -46,11 +44,11 @@ void occupy_by_name(Reader& reader, const char* key, const std::vector<std::stri
                                      topology.host_name(HostId{})));
         return;
       }
-      if (listed[found->second]) {
+      if (listed[index(found->second)]) {
         reader.fail(key, fmt::format("host \"{}\" stands there twice", name));
         return;
       }
-      listed[found->second] = true;
+      listed[index(found->second)] = true;
     }
   }
   const bool busy = std::string_view(key) == "hosts";

@@ -4,14 +4,20 @@
 // have several brackets, the last varying fastest.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "railyard/topology/graph.hpp"
 
 namespace railyard::topology {
 
 /// Appends the names. Empty, or what is wrong; more than `most` names are.
 [[nodiscard]] std::string expand_hostlist(std::string_view text, std::size_t most,
                                           std::vector<std::string>& out);
+
+/// Every host of a fabric by its name.
+[[nodiscard]] std::map<std::string, HostId> hosts_by_name(const Topology& topology);
 
 }  // namespace railyard::topology

@@ -23,9 +23,7 @@ class Listed final : public PlacementPolicy {
     const topology::Topology& topology = view.topology();
     const std::size_t wanted = hosts_wanted(shape, view);
     if (hosts_.size() < wanted) return std::nullopt;
-    std::map<std::string, HostId> known;
-    for (std::size_t h = 0; h < topology.hosts().size(); ++h)
-      known.emplace(topology.host_name(static_cast<HostId>(h)), static_cast<HostId>(h));
+    const std::map<std::string, HostId> known = topology::hosts_by_name(topology);
     Placement placement;
     placement.rank_order = rank_order_;
     for (std::size_t h = 0; h < wanted; ++h) {

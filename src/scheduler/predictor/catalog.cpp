@@ -22,6 +22,13 @@ std::unique_ptr<Predictor> create(const config::Parameters& /*parameters*/) {
 
 }  // namespace
 
+config::ParameterSpec initial_estimate_parameter() {
+  return {.name = "initial",
+          .type = config::ParameterType::duration,
+          .fallback = "\"1h\"",
+          .help = "the estimate before any job has finished"};
+}
+
 PredictorEntry no_predictor_entry() {
   return {{.name = "none", .summary = "no estimates of run times", .parameters = {}}, &create};
 }

@@ -94,10 +94,7 @@ PredictorEntry history_mean_entry() {
                                    "asked",
                            .min = 1,
                            .max = 1'000'000},
-                          {.name = "initial",
-                           .type = config::ParameterType::duration,
-                           .fallback = "\"1h\"",
-                           .help = "the estimate before any job has finished"}}},
+                          initial_estimate_parameter()}},
           &create};
 }
 

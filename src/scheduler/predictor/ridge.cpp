@@ -108,10 +108,7 @@ PredictorEntry ridge_entry() {
                            .help = "penalty on the weights",
                            .min = 1e-9,
                            .max = 1e9},
-                          {.name = "initial",
-                           .type = config::ParameterType::duration,
-                           .fallback = "\"1h\"",
-                           .help = "the estimate before any job has finished"}}},
+                          initial_estimate_parameter()}},
           &create};
 }
 

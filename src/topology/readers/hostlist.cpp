@@ -85,4 +85,13 @@ std::string expand_hostlist(std::string_view text, std::size_t most,
   return {};
 }
 
+std::map<std::string, HostId> hosts_by_name(const Topology& topology) {
+  std::map<std::string, HostId> hosts;
+  for (std::size_t h = 0; h < topology.hosts().size(); ++h) {
+    const auto host = static_cast<HostId>(h);
+    hosts.emplace(topology.host_name(host), host);
+  }
+  return hosts;
+}
+
 }  // namespace railyard::topology

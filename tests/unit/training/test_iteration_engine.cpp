@@ -8,6 +8,7 @@
 #include "railyard/workload/micro_benchmark.hpp"
 #include "railyard/workload/transformer.hpp"
 #include "support/fabric.hpp"
+#include "support/small_training.hpp"
 
 using namespace railyard;
 using namespace railyard::training;
@@ -122,28 +123,8 @@ TEST_CASE("stepped and coupled all-reduce agree within two per cent") {
 
 namespace {
 
-/// A small dense model: 8 layers over 4 stages, 2 replicas, 8 tensor ranks: 64 GPUs, 8 hosts.
-workload::TrainingSpec small_training() {
-  workload::TrainingSpec spec;
-  spec.model = workload::ModelSpec{.name = "small",
-                                   .layers = 8,
-                                   .hidden = 4096,
-                                   .heads = 32,
-                                   .kv_heads = 32,
-                                   .head_dim = 128,
-                                   .ffn = 16384,
-                                   .gated = false,
-                                   .vocabulary = 51200,
-                                   .sequence = 2048,
-                                   .tied_embeddings = true,
-                                   .learned_positions = true};
-  spec.parallelism = {.tensor = 8, .pipeline = 4, .data = 2};
-  spec.global_batch = 16;
-  return spec;
-}
-
 std::shared_ptr<const workload::IterationDag> small_dag() {
-  return shared(workload::build_iteration(small_training(), *workload::find_gpu("A100-80")));
+  return shared(workload::build_iteration(test::small_training(), *workload::find_gpu("A100-80")));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/workload/transformer.hpp"
 #include "support/fabric.hpp"
+#include "support/small_training.hpp"
 
 using namespace railyard;
 using namespace railyard::training;
@@ -32,24 +33,8 @@ workload::IterationDag many_groups() {
   return workload::build_iteration(spec, *workload::find_gpu("A100-80"));
 }
 
-/// 8 layers over 4 stages, 8 tensor ranks, 2 replicas; 64 GPUs.
 workload::IterationDag dense() {
-  workload::TrainingSpec spec;
-  spec.model = workload::ModelSpec{.name = "small",
-                                   .layers = 8,
-                                   .hidden = 4096,
-                                   .heads = 32,
-                                   .kv_heads = 32,
-                                   .head_dim = 128,
-                                   .ffn = 16384,
-                                   .gated = false,
-                                   .vocabulary = 51200,
-                                   .sequence = 2048,
-                                   .tied_embeddings = true,
-                                   .learned_positions = true};
-  spec.parallelism = {.tensor = 8, .pipeline = 4, .data = 2};
-  spec.global_batch = 16;
-  return workload::build_iteration(spec, *workload::find_gpu("A100-80"));
+  return workload::build_iteration(test::small_training(), *workload::find_gpu("A100-80"));
 }
 
 }  // namespace
