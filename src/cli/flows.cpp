@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <numeric>
 
@@ -111,11 +112,6 @@ Fabric read_fabric(const CommandLine& line) {
   }
   fabric.routing = config::entry_of(topology::routing_catalog(), choice.name)
                        .create(*fabric.topology, choice.parameters);
-  if (fabric.routing->repath_interval() > Duration{}) {
-    throw config::ConfigError(
-        "--routing: flows keep the route of their start here; leave out the "
-        "re-path interval");
-  }
   fabric.sprayed = choice.name == "spray";
   return fabric;
 }
@@ -315,25 +311,120 @@ network::FaultPlan fault_plan(const CommandLine& line, const network::NetworkMod
   return plan;
 }
 
+std::optional<network::LinkSeries> series_of(const CommandLine& line,
+                                             const network::NetworkModel& model,
+                                             const network::FlowRoutes& routes) {
+  if (!line.has("series")) {
+    if (line.has("bins")) throw config::ConfigError("--bins: needs --series");
+    return std::nullopt;
+  }
+  if (model.fidelity != network::Fidelity::fluid &&
+      model.fidelity != network::Fidelity::packet_corrected) {
+    throw config::ConfigError("--series: the network models analytic and loggp share no links");
+  }
+  constexpr std::uint64_t kBinsMost = 1'000'000;
+  const std::uint64_t bins = line.number("bins").value_or(64);
+  if (bins < 2 || bins > kBinsMost || bins % 2 != 0) {
+    throw config::ConfigError(
+        fmt::format("--bins: expected an even number from 2 to {}, found {}", kBinsMost, bins));
+  }
+  return network::LinkSeries(routes.capacities.size(), bins);
+}
+
+/// What has no meaning in a model without shared links is refused there.
+void check_sharing(const network::FlowList& list, const network::NetworkModel& model,
+                   const std::optional<Fabric>& fabric) {
+  if (model.fidelity == network::Fidelity::fluid ||
+      model.fidelity == network::Fidelity::packet_corrected)
+    return;
+  constexpr std::string_view kWhy = "the network models analytic and loggp share no links";
+  for (std::size_t flow = 0; flow < list.flows.size(); ++flow) {
+    const network::ListedFlow& one = list.flows[flow];
+    if (one.priority == 0 && one.share == 1.0) continue;
+    throw config::ConfigError(fmt::format("{}: flow \"{}\" has a {}, but {}", list.place(flow),
+                                          one.id, one.priority > 0 ? "priority" : "share", kWhy));
+  }
+  if (fabric && fabric->routing && fabric->routing->repath_interval() > Duration{}) {
+    throw config::ConfigError(fmt::format("--routing: a re-path interval, but {}", kWhy));
+  }
+}
+
+/// Names and capacities of the links of a run, as the series print them.
+struct NamedLinks {
+  std::vector<std::string> names;
+  std::vector<std::string> tiers;
+  std::vector<Bandwidth> capacities;
+};
+
+NamedLinks named_links(const CommandLine& line, const std::optional<Fabric>& fabric) {
+  NamedLinks out;
+  if (!fabric) {
+    network::LinkTable table = network::read_link_table(*line.text("links"));
+    out.names = table.names.empty() ? std::move(table.ids) : std::move(table.names);
+    out.capacities = std::move(table.capacities);
+    out.tiers.resize(out.names.size());
+    return out;
+  }
+  for (std::size_t at = 0; at < fabric->topology->links().size(); ++at) {
+    const topology::Link& link = fabric->topology->links()[at];
+    out.names.push_back(fabric->topology->link_name(static_cast<LinkId>(at)));
+    out.tiers.emplace_back(topology::name(link.tier));
+    out.capacities.push_back(link.capacity);
+  }
+  return out;
+}
+
+/// Bins of the links that carried something, link after link, and of their tiers: there the share
+/// of the capacity of all links of the tier, and the flows on them summed over the links.
+std::string series_csv(const network::LinkSeries& series, const NamedLinks& links) {
+  struct Sum {
+    double capacity_bytes_per_s = 0;
+    std::vector<network::LinkSeries::Bin> bins;
+  };
+  std::map<std::string, Sum> tiers;
+  std::string out = "link,tier,start_s,end_s,utilization,flows\n";
+  const double width = in_seconds(series.width());
+  const double end = in_seconds(series.end().time_since_epoch());
+  const auto append = [&](const std::string& link, const std::string& tier, double capacity,
+                          std::span<const network::LinkSeries::Bin> bins) {
+    for (std::size_t at = 0; at < bins.size(); ++at) {
+      const double from = width * static_cast<double>(at);
+      if (from >= end) return;
+      const double to = std::min(end, from + width);
+      out +=
+          fmt::format("{},{},{},{},{:.6g},{:.6g}\n", report::csv_field(link), tier, from, to,
+                      bins[at].bytes / (capacity * (to - from)),
+                      bins[at].flow_ticks / (static_cast<double>(kTicksPerSecond) * (to - from)));
+    }
+  };
+  for (std::size_t at = 0; at < links.names.size(); ++at) {
+    const auto bins = series.bins(static_cast<LinkId>(at));
+    const auto capacity = static_cast<double>(links.capacities[at].bytes_per_s());
+    Sum& sum = tiers[links.tiers[at]];
+    sum.capacity_bytes_per_s += capacity;
+    if (bins.empty()) continue;
+    append(links.names[at], links.tiers[at], capacity, bins);
+    sum.bins.resize(bins.size());
+    for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+      sum.bins[bin].bytes += bins[bin].bytes;
+      sum.bins[bin].flow_ticks += bins[bin].flow_ticks;
+    }
+  }
+  for (const auto& [tier, sum] : tiers) {
+    if (!tier.empty()) append("", tier, sum.capacity_bytes_per_s, sum.bins);
+  }
+  return out;
+}
+
 constexpr const char* kAbout =
     "The network by itself: runs a list of flows over a fabric, or over given links and routes, "
     "and prints how\nlong they take. FLOWS is a table (.csv, .csv.gz) with the columns "
     "id,src,dst,bytes, one of start | start_s |\nstart_us | start_ps, and optionally deps (ids "
     "separated by ';' that the receiver must have), dep (complete at its\nsender), links (of the "
-    "flow's own route), share (weight among others) and cap_Bps (never faster); or a\nconnection "
-    "matrix of htsim (.cm).";
+    "flow's own route), share (weight among others), cap_Bps (never faster) and priority\n(0 to 7: "
+    "the higher first, the others share what is left); or a connection matrix of htsim (.cm).";
 
-}  // namespace
-
-int flows(const Arguments& arguments) {
-  CommandLine line(
-      {"flows",
-       "FLOWS",
-       kAbout,
-       {"railyard flows tests/cli/flows.csv --topology topologies/clos_minipod_2048.json "
-        "--routing spray",
-        "railyard flows tests/cli/flows.csv --links tests/cli/links.csv --routes "
-        "tests/cli/routes.csv --transport nscc"}});
+void declare_options(CommandLine& line) {
   line.option("topology", "FILE", "the fabric; src and dst number its GPUs");
   line.option("routing", "NAME",
               "with --topology: see railyard list routings, or source: all flows have links "
@@ -349,6 +440,24 @@ int flows(const Arguments& arguments) {
               "with --faults: flows that stand still for so long are given up (default: never)");
   line.option("start-unit", "UNIT", "of the starts in a .cm file: ps, ns, us, ms or s");
   line.option("out", "FILE", "writes id,start_s,finish_s of every flow");
+  line.option("series", "FILE",
+              "writes link,tier,start_s,end_s,utilization,flows: every link over time, and every "
+              "tier (no link)");
+  line.option("bins", "N", "with --series: steps of time, even (default: 64)");
+}
+
+}  // namespace
+
+int flows(const Arguments& arguments) {
+  CommandLine line(
+      {"flows",
+       "FLOWS",
+       kAbout,
+       {"railyard flows tests/cli/flows.csv --topology topologies/clos_minipod_2048.json "
+        "--routing spray",
+        "railyard flows tests/cli/flows.csv --links tests/cli/links.csv --routes "
+        "tests/cli/routes.csv --transport nscc"}});
+  declare_options(line);
   line.format_option();
   line.flag("quiet", "says nothing on stderr");
   if (!line.parse(arguments)) return kGood;
@@ -369,6 +478,10 @@ int flows(const Arguments& arguments) {
         "--network packet_corrected: transport \"ideal\" has no packets; choose one with "
         "--transport");
   }
+  if (model.fidelity == network::Fidelity::loggp && transport.initial_window.count() > 0) {
+    throw config::ConfigError(
+        "--transport: an initial window, but --network loggp has no acknowledgements to wait for");
+  }
   const network::FlowList list = read_flows(line);
   std::optional<Fabric> fabric;
   if (line.has("topology")) fabric = read_fabric(line);
@@ -376,10 +489,13 @@ int flows(const Arguments& arguments) {
       fabric ? network::routes_over_fabric(list, *fabric->topology, fabric->routing.get())
              : over_links(line, list);
   routes.sprayed = fabric && fabric->sprayed;
+  check_sharing(list, model, fabric);
   const network::FaultPlan plan = fault_plan(line, model, fabric);
+  std::optional<network::LinkSeries> series = series_of(line, model, routes);
   const double read_s = line.elapsed_s();
   const std::clock_t before = std::clock();
-  const auto result = network::run_flow_list(list, routes, model, transport, plan);
+  const auto result =
+      network::run_flow_list(list, routes, model, transport, plan, series ? &*series : nullptr);
   const double run_s = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   if (!line.has("quiet")) {
     say(fmt::format(
@@ -388,6 +504,7 @@ int flows(const Arguments& arguments) {
         result.counters.solves));
   }
   if (const auto out = line.text("out")) write_file(*out, times_csv(list, result));
+  if (series) write_file(*line.text("series"), series_csv(*series, named_links(line, fabric)));
   write_stdout(printed(summary_of(list, result), result, format));
   return kGood;
 }

@@ -91,11 +91,11 @@ inline double bytes_per_s_of(Level level, double share) {
 }
 
 /// The tick, to the nearest, in which a flow at `level` > 0 ends that had `left` to do at `since`.
+/// INT64_MAX: beyond the clock, unless its rate changes.
 inline std::int64_t end_of(Work left, Level level, std::int64_t since) {
   const Work late = left - level / 2 + level - 1;
   if (late < level) return since;
-  RAILYARD_CHECK(late < (static_cast<Work>(level) << 61), "a flow at {} B/s ends beyond the clock",
-                 bytes_per_s_of(level, 1.0));
+  if (late >= (static_cast<Work>(level) << 61)) return INT64_MAX;
   return since + quotient(late, level);
 }
 

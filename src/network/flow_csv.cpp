@@ -58,6 +58,7 @@ class Reader {
     links_ = csv_.optional("links");
     share_ = csv_.optional("share");
     cap_ = csv_.optional("cap_Bps");
+    priority_ = csv_.optional("priority");
     csv_.finish({}, errors_);
     if (csv_.rows() == 0) errors_.add(csv_.name() + ": has a header but not one flow");
     errors_.throw_if_any();
@@ -102,6 +103,10 @@ class Reader {
     if (cap_ && !csv_.is_empty(row, cap_)) {
       flow.cap = Bandwidth(std::llround(csv_.real(row, cap_, errors_, {.min = 1, .max = 1e15})));
     }
+    if (priority_) {
+      flow.priority = static_cast<std::uint8_t>(
+          csv_.integer(row, priority_, errors_, {.min = 0, .max = kPriorities - 1}));
+    }
     list_.flows.push_back(std::move(flow));
     if (links_) list_.own_links.emplace_back(csv_.text(row, links_));
   }
@@ -141,7 +146,7 @@ class Reader {
   config::Errors errors_;
   FlowList list_;
   config::CsvColumn id_, source_, destination_, bytes_, start_, received_, sent_, links_, share_,
-      cap_;
+      cap_, priority_;
   double ticks_per_unit_ = 1;
   std::unordered_map<std::string_view, std::uint32_t> ids_;
   std::unordered_map<std::string_view, std::uint32_t> endpoints_;

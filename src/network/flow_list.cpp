@@ -42,13 +42,15 @@ struct Event {
   enum class Kind : std::uint8_t {
     begin,
     enter,
+    ramped,
     left,
     arrive,
     taken_in,
     received,
     sent,
     fault,
-    give_up
+    give_up,
+    repath
   };
   Kind kind = Kind::begin;
   std::uint32_t flow = 0;  ///< or fault
@@ -89,6 +91,11 @@ struct Waiters {
   }
 };
 
+bool same_links(const topology::Route& a, const topology::Route& b) {
+  return std::ranges::equal(a.links, b.links, {}, &topology::LinkUse::link,
+                            &topology::LinkUse::link);
+}
+
 /// Flows on each link, by usage.
 class LinkLoads final : public topology::LoadView {
  public:
@@ -105,7 +112,7 @@ class LinkLoads final : public topology::LoadView {
 class Run {
  public:
   Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& model,
-      const Transport& transport, const FaultPlan& plan);
+      const Transport& transport, const FaultPlan& plan, LinkSeries* series);
   FlowListResult run();
 
  private:
@@ -113,6 +120,7 @@ class Run {
   void release(std::uint32_t flow, TimePoint now);
   void handle(const Event& event, TimePoint now);
   void enter(std::uint32_t flow, TimePoint now);
+  void transfer(std::uint32_t flow, TimePoint now);
   void enter_loggp(std::uint32_t flow, TimePoint now);
   void arrive_loggp(std::uint32_t flow, TimePoint now);
   void deliver_loggp(std::uint32_t flow, TimePoint now);
@@ -123,6 +131,9 @@ class Run {
   void route_anew(std::uint32_t flow, TimePoint now);
   bool lead_around(std::uint32_t flow);
   void give_up(std::uint32_t flow, TimePoint now);
+  void move(std::uint32_t flow, TimePoint now);
+  void repath_all(TimePoint now);
+  void repath_later(TimePoint now);
   [[nodiscard]] bool is_cut(std::span<const topology::LinkUse> route) const;
   void signal(std::uint32_t flow, Signal signal, TimePoint now);
   void at(TimePoint time, TimePoint now, Kind kind, std::uint32_t flow);
@@ -156,6 +167,7 @@ class Run {
   [[nodiscard]] Duration alone_transfer(std::uint32_t flow) const;
   [[nodiscard]] Duration to_receiver(std::uint32_t flow) const;
   [[nodiscard]] Duration way_back(std::uint32_t flow) const;
+  [[nodiscard]] Duration start_up(std::uint32_t flow) const;
   [[nodiscard]] Duration loggp_latency(std::uint32_t flow) const;
   [[nodiscard]] Duration loggp_long(std::uint32_t flow) const;
 
@@ -164,6 +176,7 @@ class Run {
   const NetworkModel& model_;
   const Transport& transport_;
   const FaultPlan& plan_;
+  LinkSeries* series_;  ///< null: nobody wants it
   bool has_acknowledgements_;
   bool corrects_single_paths_;  ///< of sprayed ones only the efficiency is corrected
   bool keeps_loads_;
@@ -177,11 +190,13 @@ class Run {
   std::vector<std::uint32_t> waits_;  ///< by flow
   std::vector<topology::Route> own_;  ///< by flow, of those routed at their start
   std::vector<RouteId> registered_;   ///< by route
-  std::vector<FlowId> running_;       ///< by flow, with faults only
+  std::vector<FlowId> running_;       ///< by flow, where flows may move
   std::vector<bool> is_running_;
   std::vector<TimePoint> stands_since_;  ///< by flow; kNever: it does not stand still
   std::vector<topology::LinkUse> scratch_;
-  std::vector<double> factors_;  ///< by link
+  std::vector<double> factors_;  ///< by link, with faults only
+  Duration repath_interval_{};   ///< zero: flows keep the route of their start
+  bool repath_pending_ = false;
   LinkLoads loads_;
   std::vector<std::uint32_t> relayed_;  ///< by relay: targets started
   LogGpEnds loggp_ends_;
@@ -189,12 +204,13 @@ class Run {
 };
 
 Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& model,
-         const Transport& transport, const FaultPlan& plan)
+         const Transport& transport, const FaultPlan& plan, LinkSeries* series)
     : list_(list),
       routes_(routes),
       model_(model),
       transport_(transport),
       plan_(plan),
+      series_(series),
       has_acknowledgements_(transport.finish == Finish::acknowledged),
       corrects_single_paths_(model.fidelity == Fidelity::packet_corrected && !routes.sprayed),
       keeps_loads_(routes.by_load != nullptr || corrects_single_paths_),
@@ -202,7 +218,8 @@ Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& mod
       efficiency_(model.fidelity == Fidelity::packet_corrected && routes.sprayed
                       ? transport.spray_efficiency
                       : 1.0),
-      links_(routes, efficiency_, routes.by_load != nullptr || !plan.faults.empty()),
+      links_(routes, efficiency_,
+             routes.by_load != nullptr || !plan.faults.empty() || series != nullptr),
       network_(links_.capacities(), LinkStatistics::off),
       waits_(list.flows.size(), 0),
       own_(routes.by_load == nullptr && plan.faults.empty() ? 0 : list.flows.size()),
@@ -216,13 +233,17 @@ Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& mod
     for (const std::uint32_t target : relay.targets) ++waits_[target];
   }
   result_.times.resize(list.flows.size());
+  if (series != nullptr) network_.watch_links();
+  if (routes.by_load != nullptr) repath_interval_ = routes.by_load->repath_interval();
+  if (repath_interval_ > Duration{} || !plan.faults.empty()) {
+    running_.resize(list.flows.size());
+    is_running_.assign(list.flows.size(), false);
+  }
   if (plan.faults.empty()) {
     for (std::size_t route = 0; route + 1 < routes.first_use.size(); ++route)
       registered_.push_back(network_.add_route(links_.route(route)));
     return;
   }
-  running_.resize(list.flows.size());
-  is_running_.assign(list.flows.size(), false);
   stands_since_.assign(list.flows.size(), kNever);
   factors_.assign(routes.capacities.size(), 1.0);
 }
@@ -267,6 +288,11 @@ Duration Run::way_back(std::uint32_t flow) const {
   return latency(flow) + spent(transport_.acknowledgement, pace(flow).acknowledge_s_per_byte);
 }
 
+Duration Run::start_up(std::uint32_t flow) const {
+  return transport_.start_up(list_.flows[flow].size, pace(flow).solo_bytes_per_s,
+                             to_receiver(flow) + way_back(flow));
+}
+
 Duration Run::loggp_latency(std::uint32_t flow) const {
   return model_.loggp.latency.value_or(latency(flow));
 }
@@ -302,6 +328,9 @@ void Run::handle(const Event& event, TimePoint now) {
     case Kind::enter:
       enter(flow, now);
       return;
+    case Kind::ramped:
+      transfer(flow, now);
+      return;
     case Kind::left:
       left(flow, now);
       return;
@@ -316,6 +345,9 @@ void Run::handle(const Event& event, TimePoint now) {
       return;
     case Kind::give_up:
       give_up(flow, now);
+      return;
+    case Kind::repath:
+      repath_all(now);
       return;
     case Kind::received:
       if (!has_acknowledgements_) finish(flow, now);
@@ -334,8 +366,18 @@ void Run::enter(std::uint32_t flow, TimePoint now) {
     routes_.by_load->route_by_load({routes_.gpus[one.source], routes_.gpus[one.destination], flow},
                                    loads_, nullptr, own_[flow]);
   }
+  if (transport_.initial_window.count() == 0) {
+    transfer(flow, now);
+  } else {
+    at(now + start_up(flow), now, Kind::ramped, flow);
+  }
+}
+
+/// The first byte leaves.
+void Run::transfer(std::uint32_t flow, TimePoint now) {
   const Bytes bytes = with_losses(flow);
   if (keeps_loads_) loads_.add(links_of(flow), 1);
+  repath_later(now);
   switch (model_.fidelity) {
     case Fidelity::fluid:
     case Fidelity::packet_corrected:
@@ -353,6 +395,7 @@ void Run::enter(std::uint32_t flow, TimePoint now) {
 void Run::start(std::uint32_t flow, Bytes bytes, TimePoint now) {
   FlowSpec spec{.size = bytes, .route = {}, .share = share(flow), .tag = flow};
   spec.cap = list_.flows[flow].cap;
+  spec.priority = list_.flows[flow].priority;
   if (has_own_route(flow) || registered_.empty()) {
     spec.route = solver_links_of(flow);
     if (has_own_route(flow) && efficiency_ < 1.0) {
@@ -373,6 +416,7 @@ void Run::start(std::uint32_t flow, Bytes bytes, TimePoint now) {
 }
 
 bool Run::is_cut(std::span<const topology::LinkUse> route) const {
+  if (factors_.empty()) return false;
   return std::any_of(route.begin(), route.end(), [this](const topology::LinkUse& use) {
     return factors_[index(use.link)] <= 0;
   });
@@ -427,10 +471,44 @@ void Run::route_anew(std::uint32_t flow, TimePoint now) {
   if (keeps_loads_) loads_.add(links_of(flow), 1);
   if (!moved) return;
   stands_since_[flow] = kNever;
+  move(flow, now);
+}
+
+/// What a running flow has left goes on over its present links.
+void Run::move(std::uint32_t flow, TimePoint now) {
   ++result_.repaths;
   const double left = network_.stop(now, running_[flow]);
   is_running_[flow] = false;
   start(flow, Bytes(std::max<std::int64_t>(1, std::llround(std::ceil(left)))), now);
+}
+
+/// At a multiple of the re-path interval, where loads have changed since flows were last asked.
+void Run::repath_later(TimePoint now) {
+  if (repath_interval_ <= Duration{} || repath_pending_) return;
+  repath_pending_ = true;
+  const Duration since_last = now.time_since_epoch() % repath_interval_;
+  queue_.push(now + (repath_interval_ - since_last), Phase::rate_update, {Kind::repath, 0});
+}
+
+/// Running flows, one after the other, move where the routing has a better path for them now.
+void Run::repath_all(TimePoint now) {
+  repath_pending_ = false;
+  topology::Route found;
+  for (std::uint32_t flow = 0; flow < running_.size(); ++flow) {
+    if (!is_running_[flow] || routes_.route_of_flow[flow] != kRouteAtStart) continue;
+    if (is_cut(links_of(flow))) continue;
+    const ListedFlow& one = list_.flows[flow];
+    loads_.add(links_of(flow), -1);
+    found.clear();
+    routes_.by_load->route_by_load({routes_.gpus[one.source], routes_.gpus[one.destination], flow},
+                                   loads_, &own_[flow], found);
+    const bool moves = !same_links(found, own_[flow]) && !is_cut(found.links);
+    if (moves) own_[flow] = found;
+    loads_.add(links_of(flow), 1);
+    if (!moves) continue;
+    move(flow, now);
+    repath_later(now);
+  }
 }
 
 /// After the timeout: a flow that still cannot move ends without an end.
@@ -464,6 +542,7 @@ void Run::deliver_loggp(std::uint32_t flow, TimePoint now) {
 /// The last byte has left the source.
 void Run::left(std::uint32_t flow, TimePoint now) {
   if (keeps_loads_) loads_.add(links_of(flow), -1);
+  repath_later(now);
   if (!is_running_.empty()) is_running_[flow] = false;
   const TimePoint received = now + to_receiver(flow);
   at(received, now, Kind::received, flow);
@@ -473,8 +552,8 @@ void Run::left(std::uint32_t flow, TimePoint now) {
 void Run::finish(std::uint32_t flow, TimePoint now) {
   FlowTimes& times = result_.times[flow];
   times.finish = now;
-  times.alone = transport_.message_overhead + alone_transfer(flow) + to_receiver(flow) +
-                (has_acknowledgements_ ? way_back(flow) : Duration{});
+  times.alone = transport_.message_overhead + start_up(flow) + alone_transfer(flow) +
+                to_receiver(flow) + (has_acknowledgements_ ? way_back(flow) : Duration{});
 }
 
 void Run::signal(std::uint32_t flow, Signal signal, TimePoint now) {
@@ -498,6 +577,7 @@ FlowListResult Run::run() {
   for (std::uint32_t fault = 0; fault < plan_.faults.size(); ++fault)
     queue_.push(plan_.faults[fault].time, Phase::failure, {Kind::fault, fault});
   std::vector<FinishedFlow> done;
+  TimePoint last{};
   while (!queue_.empty() || network_.running() > 0) {
     TimePoint now = network_.next_completion();
     if (queue_.empty() && now == TimePoint::max()) break;  // what is left stands still for ever
@@ -510,7 +590,14 @@ FlowListResult Run::run() {
     for (std::size_t i = 0; i < now_.size(); ++i) handle(Event(now_[i]), now);
     now_.clear();
     network_.settle(now);
+    last = now;
+    if (series_ == nullptr) continue;
+    for (const LinkId link : network_.changed_links()) {
+      const FlowNetwork::LinkLoad load = network_.link_load(link);
+      series_->set(now, link, load.bytes_per_s, load.flows);
+    }
   }
+  if (series_ != nullptr) series_->close(last);
   result_.counters = network_.counters();
   return std::move(result_);
 }
@@ -523,10 +610,10 @@ std::string FlowList::place(std::size_t flow) const {
 
 FlowListResult run_flow_list(const FlowList& list, const FlowRoutes& routes,
                              const NetworkModel& model, const Transport& transport,
-                             const FaultPlan& faults) {
+                             const FaultPlan& faults, LinkSeries* series) {
   RAILYARD_CHECK(routes.route_of_flow.size() == list.flows.size(), "{} routes for {} flows",
                  routes.route_of_flow.size(), list.flows.size());
-  return Run(list, routes, model, transport, faults).run();
+  return Run(list, routes, model, transport, faults, series).run();
 }
 
 }  // namespace railyard::network

@@ -26,12 +26,13 @@ struct RouteHop {
 };
 
 struct StoredRoute {
-  std::uint32_t first = 0;  ///< in route_hops
-  std::uint32_t hops = 0;   ///< 0: a free slot
-  std::uint32_t block = 0;  ///< hops allocated
-  bool lasting = false;     ///< registered by the caller; else it goes with its flow
-  Level solo = 0;           ///< rate alone, least capacity / usage; 0: a link of it is down
-  double bytes = 0;         ///< carried since the last reset, for link statistics
+  std::uint32_t first = 0;    ///< in route_hops
+  std::uint32_t hops = 0;     ///< 0: a free slot
+  std::uint32_t block = 0;    ///< hops allocated
+  bool lasting = false;       ///< registered by the caller; else it goes with its flow
+  Level solo = 0;             ///< rate alone, least capacity / usage; 0: a link of it is down
+  double bytes = 0;           ///< carried since the last reset, for link statistics
+  std::uint64_t derived = 0;  ///< from which capacities, counted by their changes
 };
 
 enum class FlowState : std::uint8_t {
@@ -79,12 +80,9 @@ struct Link {
   std::uint32_t contention = kNone;  ///< record while it takes part in rates
   bool binding = false;
   bool waking = false;          ///< listed to begin to take part
+  bool denied = false;          ///< classes above leave nothing of it
   std::uint64_t read_last = 0;  ///< the route that was read last with it
   std::uint32_t read_as = 0;    ///< and its hop there
-  std::int64_t busy = 0;
-  std::int64_t busy_since = 0;
-  std::int64_t binding_time = 0;
-  std::int64_t binding_since = 0;
 };
 
 /// Blocks of a growing array, reused by their exact size.

@@ -35,6 +35,11 @@ std::vector<ParameterSpec> parameters_of(const Defaults& defaults) {
                         .type = ParameterType::duration,
                         .fallback = "\"0s\"",
                         .help = "before the first byte leaves"},
+          ParameterSpec{.name = "initial_window",
+                        .type = ParameterType::bytes,
+                        .fallback = "\"0B\"",
+                        .help = "bytes of the first round trip, doubled in each next one until "
+                                "the path is full; 0B: full at once"},
           ParameterSpec{.name = "spray_efficiency",
                         .type = ParameterType::real,
                         .fallback = defaults.spray_efficiency,
@@ -68,6 +73,7 @@ Transport make_packets(const config::Parameters& parameters) {
   transport.header = parameters.get<Bytes>("header");
   transport.acknowledgement = parameters.get<Bytes>("acknowledgement");
   transport.message_overhead = parameters.get<Duration>("message_overhead");
+  transport.initial_window = parameters.get<Bytes>("initial_window");
   transport.finish = Finish::acknowledged;
   transport.spray_efficiency = parameters.get<double>("spray_efficiency");
   transport.unfairness = parameters.get<double>("unfairness");
@@ -93,6 +99,19 @@ Bytes Transport::wire_bytes(Bytes message) const {
   if (!has_packets()) return message;
   const std::int64_t packets = message.divided_up(payload.count()).count();
   return (padded ? payload * packets : message) + header * packets;
+}
+
+Duration Transport::start_up(Bytes message, double bytes_per_s, Duration round_trip) const {
+  if (initial_window.count() == 0) return Duration{};
+  const double path = bytes_per_s * in_seconds(round_trip);
+  auto left = static_cast<double>(wire_bytes(message).count());
+  auto window = static_cast<double>(initial_window.count());
+  double waiting = 0;
+  for (; window < path && window < left; window *= 2) {
+    waiting += path - window;
+    left -= window;
+  }
+  return from_seconds(waiting / bytes_per_s);
 }
 
 Bytes Transport::longest_packet(Bytes message) const {

@@ -46,6 +46,7 @@ struct PlannedFlow {
   Bytes size;
   std::vector<LinkUse> route;
   double share = 1;
+  std::uint8_t priority = 0;
 };
 
 struct Plan {
@@ -59,6 +60,7 @@ struct Style {
   std::size_t links = 0;
   std::size_t flows = 0;
   std::int64_t gap_ticks = 0;  ///< mean time between groups of starts
+  std::uint8_t priorities = 1;
 };
 
 Plan random_plan(Rng& rng, const Style& style) {
@@ -85,6 +87,9 @@ Plan random_plan(Rng& rng, const Style& style) {
                                      style.plain ? 1.0 : kFactors[rng.below(9)]});
       }
       if (!style.plain) flow.share = kFactors[rng.below(9)];
+      if (style.priorities > 1) {
+        flow.priority = static_cast<std::uint8_t>(rng.below(style.priorities));
+      }
       plan.flows.push_back(flow);
     }
   }
@@ -145,7 +150,9 @@ Run run_plan(const Plan& plan, const std::string& name, const Judge& judge) {
     }
     for (; next < plan.flows.size() && plan.flows[next].start == result.last; ++next) {
       const PlannedFlow& flow = plan.flows[next];
-      running[next] = network.start(now, FlowSpec{flow.size, flow.route, flow.share, next});
+      FlowSpec spec{flow.size, flow.route, flow.share, next};
+      spec.priority = flow.priority;
+      running[next] = network.start(now, spec);
     }
     network.settle(now);
     if (!judge) continue;
@@ -167,6 +174,56 @@ Run run_plan(const Plan& plan, bool judged, const std::string& name) {
 Style style_of(std::uint64_t seed, Rng& rng) {
   return Style{seed % 4 == 0, seed % 3 == 0, 2 + rng.below(seed % 5 == 0 ? 200 : 25),
                60 + rng.below(200), static_cast<std::int64_t>(1) << rng.below(23)};
+}
+
+/// Each class on what the rates of those above leave, all links again. What is left of a link is
+/// nothing, or so much that whole bytes per second are fine enough; else nothing is said.
+std::string class_fault_now(const Plan& plan, const FlowNetwork& network,
+                            const std::map<std::uint64_t, FlowId>& running, std::uint8_t priorities,
+                            std::uint64_t& judged) {
+  constexpr double kNothing = 0x1p-29;
+  constexpr double kEnough = 1e-3;
+  std::vector<double> left;
+  for (const Bandwidth each : plan.capacities) {
+    left.push_back(static_cast<double>(each.bytes_per_s()));
+  }
+  const auto part = [&](std::size_t link) {
+    return left[link] / static_cast<double>(plan.capacities[link].bytes_per_s());
+  };
+  for (int priority = priorities - 1; priority >= 0; --priority) {
+    for (std::size_t link = 0; link < left.size(); ++link) {
+      if (part(link) > kNothing && part(link) < kEnough) return {};
+    }
+    OracleProblem problem;
+    problem.capacity = left;
+    std::vector<double> rates;
+    for (const auto& [tag, id] : running) {
+      const PlannedFlow& flow = plan.flows[tag];
+      if (flow.priority != priority) continue;
+      const double rate = network.rate_bytes_per_s(id);
+      const bool shut = std::ranges::any_of(
+          flow.route, [&](const LinkUse& use) { return part(index(use.link)) <= kNothing; });
+      if (shut && rate > 0) return fmt::format("flow {} runs at {} B/s on a full link", tag, rate);
+      if (shut) continue;
+      OracleFlow one;
+      one.share = flow.share;
+      for (const LinkUse& use : flow.route) {
+        one.route.push_back(OracleUse{static_cast<std::uint32_t>(use.link), use.usage});
+      }
+      problem.flows.push_back(one);
+      rates.push_back(rate);
+    }
+    judged += priority + 1 < priorities ? rates.size() : 0;
+    const std::string fault = certificate_fault(problem, rates, 2e-6);
+    if (!fault.empty()) return fmt::format("priority {}: {}", priority, fault);
+    for (std::size_t flow = 0; flow < rates.size(); ++flow) {
+      for (const OracleUse& use : problem.flows[flow].route) {
+        left[use.link] -= use.usage * rates[flow];
+      }
+    }
+    for (double& each : left) each = std::max(each, 0.0);  // below by the rounding of the sum
+  }
+  return {};
 }
 
 /// Starts all running flows in an empty network in one tick: one solve of the full problem.
@@ -203,6 +260,44 @@ TEST_CASE("after every settle every flow has a bottleneck over all links, pruned
   }
   // A run without contention would prove nothing.
   CHECK(solves > 10'000);
+}
+
+// The certificate, class by class: strict priorities are max-min fair on what is left.
+TEST_CASE("flows of each priority have a bottleneck on what the higher ones leave") {
+  std::uint64_t judged = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(7'000 + seed);
+    Style style = style_of(seed, rng);
+    style.priorities = static_cast<std::uint8_t>(2 + seed % 3);
+    const Plan plan = random_plan(rng, style);
+    run_plan(plan, fmt::format("seed {}", seed), [&](const auto& network, const auto& running) {
+      return class_fault_now(plan, network, running, style.priorities, judged);
+    });
+  }
+  CHECK(judged > 100'000);
+}
+
+// What is of the highest priority does not know of the rest: the same ticks as without it.
+TEST_CASE("flows of the highest priority end as if the others were not there") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(9'000 + seed);
+    Style style = style_of(seed, rng);
+    style.priorities = 3;
+    const Plan all = random_plan(rng, style);
+    Plan high{all.capacities, {}};
+    std::vector<std::size_t> number;
+    for (std::size_t flow = 0; flow < all.flows.size(); ++flow) {
+      if (all.flows[flow].priority != 2) continue;
+      high.flows.push_back(all.flows[flow]);
+      number.push_back(flow);
+    }
+    const Run together = run_plan(all, "all", Judge());
+    const Run apart = run_plan(high, "high", Judge());
+    for (std::size_t flow = 0; flow < number.size(); ++flow) {
+      CHECK(together.end[number[flow]] == apart.end[flow]);
+      CHECK(together.solo[number[flow]] == apart.solo[flow]);
+    }
+  }
 }
 
 // The solver keeps a level where a new one ties with it, and gives tied links one level: within

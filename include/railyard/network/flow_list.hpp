@@ -22,6 +22,7 @@
 #include "railyard/core/time.hpp"
 #include "railyard/core/units.hpp"
 #include "railyard/network/flow_network.hpp"
+#include "railyard/network/link_series.hpp"
 #include "railyard/network/network_model.hpp"
 #include "railyard/network/transport.hpp"
 #include "railyard/topology/graph.hpp"
@@ -40,6 +41,7 @@ struct ListedFlow {
   TimePoint start{};              ///< not before
   double share = 1.0;             ///< weight among others, > 0
   Bandwidth cap{};                ///< its sender is never faster; zero: no cap
+  std::uint8_t priority = 0;      ///< strict, higher goes first, below kPriorities
   std::uint32_t line = 0;         ///< of the file
 };
 
@@ -68,7 +70,8 @@ struct FlowList {
 
 /// CSV with the columns id, src, dst, bytes, one of start | start_s | start_us | start_ps, and
 /// optionally deps (ids separated by ';', received), dep (sent), links (separated by spaces), share
-/// (weight among others, default 1), cap_Bps (never faster; empty: no cap).
+/// (weight among others, default 1), cap_Bps (never faster; empty: no cap), priority (0 to 7,
+/// strict, higher goes first, default 0).
 [[nodiscard]] FlowList read_flow_csv(const std::filesystem::path& path);
 
 /// A connection matrix of htsim (.cm) with its triggers. htsim's own programs disagree on the unit
@@ -88,7 +91,8 @@ struct LinkTable {
 [[nodiscard]] LinkTable read_link_table(const std::filesystem::path& path);
 
 /// Which links every flow takes. Flows with one path share it. Where the routing needs the load, a
-/// flow without links of its own gets its route when it starts.
+/// flow without links of its own gets its route when it starts, and, with a re-path interval, asks
+/// again at the multiples of that.
 struct FlowRoutes {
   std::vector<Bandwidth> capacities;           ///< by link
   std::vector<topology::LinkUse> uses;         ///< of all routes, one after the other
@@ -153,12 +157,14 @@ struct FlowTimes {
 struct FlowListResult {
   std::vector<FlowTimes> times;  ///< by flow
   NetworkCounters counters;
-  std::uint64_t events = 0;  ///< starts, completions and signals
-  std::uint64_t repaths = 0;
+  std::uint64_t events = 0;   ///< starts, completions and signals
+  std::uint64_t repaths = 0;  ///< moves of running flows, off failed links or to lighter ones
 };
 
+/// `series`: of the links of `routes`, filled and closed (only with the models that share links).
 [[nodiscard]] FlowListResult run_flow_list(const FlowList& list, const FlowRoutes& routes,
                                            const NetworkModel& model, const Transport& transport,
-                                           const FaultPlan& faults = {});
+                                           const FaultPlan& faults = {},
+                                           LinkSeries* series = nullptr);
 
 }  // namespace railyard::network

@@ -19,6 +19,12 @@
 //
 // A link without capacity is down: the flows on it stall, use nothing elsewhere, and go on when it
 // is back.
+//
+// Priorities are strict: the flows of the highest have all of the links, and are max-min fair among
+// themselves; the others get what is left, in turn. What is left counts in whole bytes per second,
+// and less than 2^-30 of a link is nothing: flows that would need it stand still. A run with one
+// priority costs nothing more; with several, a settle also costs, for each link on which a rate of
+// a higher class may have changed, a pass over the flows on it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +44,10 @@ namespace railyard::network {
 enum class RouteId : std::uint32_t {};
 inline constexpr RouteId kUnregistered = static_cast<RouteId>(UINT32_MAX);
 
-enum class FlowId : std::uint32_t {};  ///< slot of a running flow; reused after it has finished
+enum class FlowId : std::uint32_t {};  ///< of a running flow; reused after it has finished
+
+/// Strict priority classes, as many as Ethernet's priority code points (IEEE 802.1Q) tell apart.
+inline constexpr std::uint8_t kPriorities = 8;
 
 struct FlowSpec {
   Bytes size;                                ///< > 0
@@ -47,6 +56,7 @@ struct FlowSpec {
   std::uint64_t tag = 0;                     ///< handed back on completion
   RouteId registered = kUnregistered;        ///< instead of `route`, without a copy
   Bandwidth cap{};                           ///< the flow is never faster; zero: no cap
+  std::uint8_t priority = 0;                 ///< higher goes first, below kPriorities
 };
 
 struct FinishedFlow {
@@ -95,7 +105,8 @@ class FlowNetwork {
   void finish_due(TimePoint now, std::vector<FinishedFlow>& done);
   /// Takes a running flow out; the bytes it had left. Settle afterwards.
   double stop(TimePoint now, FlowId flow);
-  /// Another capacity from now on; zero: the link is down. Costs a pass over flows and routes.
+  /// Another capacity from now on; zero: the link is down. Costs what stopping and starting the
+  /// flows on it does.
   /// Settle afterwards.
   void set_capacity(TimePoint now, LinkId link, Bandwidth capacity);
   /// Solves what has changed in this tick. Idempotent.
@@ -104,6 +115,16 @@ class FlowNetwork {
   /// flow of less than half a tick ends in the tick in which it starts, and finish_due must then be
   /// called again in the same tick.
   [[nodiscard]] TimePoint next_completion() const;
+
+  /// From now on every settle lists the links whose load may have changed.
+  void watch_links();
+  /// Since the settle before the last one, ascending.
+  [[nodiscard]] std::span<const LinkId> changed_links() const;
+  struct LinkLoad {
+    double bytes_per_s = 0;
+    std::uint32_t flows = 0;
+  };
+  [[nodiscard]] LinkLoad link_load(LinkId link) const;
 
   [[nodiscard]] double rate_bytes_per_s(FlowId flow) const;
   [[nodiscard]] double solo_rate_bytes_per_s(FlowId flow) const;

@@ -11,7 +11,11 @@
 // fluid has), acknowledgement length a and hop capacities C. On an idle path this is exact:
 // recorded single flows of htsim are met to the last digit printed. A transport without
 // acknowledgements has sent = t1.
-// Not modelled: loss, retransmission, windows smaller than the path.
+// With an initial window w a flow starts slowly (RFC 5681, section 3.1, in round trips): w bytes in
+// the first, twice as many in each next one, until the window covers the path or the message ends.
+// Of round k it spends R - w 2^k / C_min waiting, with base round trip R. All of that waiting is
+// put before the first byte: exact for a message alone, and nothing is on the links meanwhile.
+// Not modelled: loss, retransmission, other windows smaller than the path.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +41,7 @@ struct Transport {
   bool padded = false;          ///< the last packet has full length
   Bytes acknowledgement;        ///< length of its packet
   Duration message_overhead{};  ///< before the first byte leaves
+  Bytes initial_window;         ///< on the wire; 0: the path is filled at once
   Finish finish = Finish::received;
   /// Share of the capacity of links over which traffic is sprayed that a full load can use; 1: all.
   /// Of the correction (network model packet_corrected) only.
@@ -51,6 +56,9 @@ struct Transport {
   [[nodiscard]] bool has_packets() const { return payload.count() > 0; }
   /// Bytes on the wire of a message.
   [[nodiscard]] Bytes wire_bytes(Bytes message) const;
+  /// Time that a message waits for acknowledgements while its window opens, on a path with that
+  /// slowest rate and base round trip.
+  [[nodiscard]] Duration start_up(Bytes message, double bytes_per_s, Duration round_trip) const;
   /// Length of the longest packet of a message.
   [[nodiscard]] Bytes longest_packet(Bytes message) const;
 };

@@ -110,7 +110,7 @@ class Routing {
   /// flow that may move, kept unless another is better; null at its start.
   virtual void route_by_load(const Connection& connection, const LoadView& load,
                              const Route* current, Route& out) const;
-  /// Running flows are offered a new route whenever this much time has passed since their start;
+  /// Running flows are offered a new route at the multiples of this time, one after the other;
   /// zero: never.
   [[nodiscard]] virtual Duration repath_interval() const { return Duration{}; }
   /// True when routes depend on a hash of identities, so that relabelling GPUs may change results.

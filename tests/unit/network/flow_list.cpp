@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "support/fabric.hpp"
+
 using namespace railyard;
 using namespace railyard::network;
 namespace fs = std::filesystem;
@@ -372,4 +374,99 @@ TEST_CASE("shares and caps of a list reach the network") {
   CHECK(in_seconds(capped.times[0].alone) == doctest::Approx(13e-6));
   CHECK(us(capped.times[1].finish) == doctest::Approx(5.0));
   CHECK_THROWS(list_of("id,src,dst,bytes,start,share\n1,a,b,30000,0,0\n"));
+}
+
+// 30 kB on 10 GB/s: the one of priority 5 takes 3 us, the other then has all of the link until
+// 6 us. 1 us to the receiver.
+TEST_CASE("priorities of a list reach the network") {
+  const auto result = ran(list_of("id,src,dst,bytes,start,priority\n1,a,b,30000,0,0\n"
+                                  "2,a,b,30000,0,5\n"),
+                          model_of(Fidelity::fluid), transport_of("ideal"));
+  CHECK(us(result.times[1].finish) == doctest::Approx(4.0));
+  CHECK(us(result.times[0].finish) == doctest::Approx(7.0));
+  CHECK(refusal("id,src,dst,bytes,start,priority\n1,a,b,30000,0,8\n").find("column \"priority\"") !=
+        std::string::npos);
+}
+
+// Three hosts under each of two leaves, two spines, 10 GB/s everywhere. Three flows of 100 kB from
+// leaf to leaf over two uplinks: the last shares one at 5 GB/s, the other flow ends at 10 us. With
+// a re-path interval of 12 us the two have 40 kB left at 12 us; the first that is asked moves, and
+// both end at 16 us; else at 20 us.
+TEST_CASE("flows move to a lighter path at the multiples of the re-path interval") {
+  const auto fabric = test::build_fabric(R"({
+    "builder": "clos", "gpu": "A100-80", "gpus_per_host": 1,
+    "pcie": {"bandwidth": "100GB/s", "latency": "0ns"},
+    "nic": {"bandwidth": "80Gbps", "latency": "0ns", "per_host": 1},
+    "hosts_per_minipod": [6], "hosts_per_leaf": 3, "spines_per_minipod": 2,
+    "switch_link": {"bandwidth": "80Gbps", "latency": "0ns"},
+    "oversubscription": {"leaf": 1.5}})");
+  const FlowList list =
+      list_of("id,src,dst,bytes,start\n1,0,3,100000,0\n2,1,4,100000,0\n3,2,5,100000,0\n");
+  const auto last_us = [&](std::optional<Duration> interval, std::uint64_t moves) {
+    auto choice =
+        config::default_choice("adaptive", config::descriptions(topology::routing_catalog()));
+    if (interval) choice.parameters.set("repath_interval", *interval, true);
+    const auto routing =
+        config::entry_of(topology::routing_catalog(), "adaptive").create(fabric, choice.parameters);
+    const auto result = run_flow_list(list, routes_over_fabric(list, fabric, routing.get()),
+                                      model_of(Fidelity::fluid), transport_of("ideal"));
+    CHECK(result.repaths == moves);
+    TimePoint last{};
+    for (const FlowTimes& times : result.times) last = std::max(last, times.finish);
+    return us(last);
+  };
+  CHECK(last_us({}, 0) == doctest::Approx(20.0));
+  CHECK(last_us(from_seconds(12e-6), 1) == doctest::Approx(16.0));
+  CHECK(last_us(from_seconds(30e-6), 0) == doctest::Approx(20.0));
+}
+
+// 10 GB/s, packets of 1,000 B without headers, 1 us each way. A packet has nothing but the one hop
+// to cross, so the base round trip is 2 us + 64 B / 10 GB/s = 2.0064 us, and the path holds
+// 20,064 B. From 4,000 B on: rounds of 4, 8 and 16 kB wait for 16,064 + 12,064 + 4,064 = 32,192 B
+// worth of time, 3.2192 us. Of 10 kB the first round alone waits: 1.6064 us. Of 4 kB none does.
+TEST_CASE("a window that opens slowly costs the waiting of its round trips") {
+  auto choice = config::default_choice("roce", config::descriptions(transport_catalog()));
+  choice.parameters.set("payload", Bytes(1000), true);
+  choice.parameters.set("header", Bytes(0), true);
+  const auto seconds = [&](std::int64_t window, const std::string& bytes) {
+    choice.parameters.set("initial_window", Bytes(window), true);
+    const auto transport = config::entry_of(transport_catalog(), "roce").create(choice.parameters);
+    const auto result = ran(list_of("id,src,dst,bytes,start\n1,a,b," + bytes + ",0\n"),
+                            model_of(Fidelity::fluid), transport);
+    CHECK(in_seconds(result.times[0].alone) ==
+          doctest::Approx(in_seconds(result.times[0].finish.time_since_epoch())));
+    return us(result.times[0].finish);
+  };
+  CHECK(seconds(4000, "100000") - seconds(0, "100000") == doctest::Approx(3.2192));
+  CHECK(seconds(4000, "10000") - seconds(0, "10000") == doctest::Approx(1.6064));
+  CHECK(seconds(4000, "4000") == doctest::Approx(seconds(0, "4000")));
+}
+
+// Two bins of 1 us that double to 4 us. 10 GB/s: flow 1 (30 kB) alone until 2 us, then beside
+// flow 2 (20 kB) at 5 GB/s until 4 us; 10 kB of flow 2 are left until 5 us, at the receiver at
+// 6 us. The link is full for 5 us, with 2 + 4 + 1 flow-microseconds.
+TEST_CASE("bins of a link double when time runs past them, and lose nothing") {
+  const FlowList list = list_of("id,src,dst,bytes,start_us\n1,a,b,30000,0\n2,a,b,20000,2\n");
+  const TextFile links("links.csv", kLinks);
+  const TextFile routes("routes.csv", kRoutes);
+  const auto over = routes_over_links(list, read_link_table(links.path()), routes.path());
+  for (const std::size_t bins : {std::size_t{2}, std::size_t{8}}) {
+    LinkSeries series(over.capacities.size(), bins);
+    const auto result =
+        run_flow_list(list, over, model_of(Fidelity::fluid), transport_of("ideal"), {}, &series);
+    CHECK(us(result.times[1].finish) == doctest::Approx(6.0));
+    CHECK(in_seconds(series.width()) * 1e6 == doctest::Approx(bins == 2 ? 4.0 : 1.0));
+    double bytes = 0;
+    double flow_us = 0;
+    for (const LinkSeries::Bin& bin : series.bins(static_cast<LinkId>(0))) {
+      bytes += bin.bytes;
+      flow_us += bin.flow_ticks / static_cast<double>(kTicksPerSecond) * 1e6;
+    }
+    CHECK(bytes == doctest::Approx(50000));
+    CHECK(flow_us == doctest::Approx(7.0));
+    CHECK(series.bins(static_cast<LinkId>(1)).empty());
+    if (bins != 2) continue;
+    CHECK(series.bins(static_cast<LinkId>(0))[0].bytes == doctest::Approx(40000));
+    CHECK(series.bins(static_cast<LinkId>(0))[1].bytes == doctest::Approx(10000));
+  }
 }

@@ -45,6 +45,12 @@ struct Driver {
                double share = 1.0) {
     return network.start(tick(at), FlowSpec{Bytes(bytes), route, share, next_tag++});
   }
+  FlowId start_of(std::uint8_t priority, std::int64_t at, std::int64_t bytes,
+                  std::vector<LinkUse> route) {
+    FlowSpec spec{Bytes(bytes), route, 1.0, next_tag++};
+    spec.priority = priority;
+    return network.start(tick(at), spec);
+  }
   void settle(std::int64_t at) { network.settle(tick(at)); }
   std::int64_t next() { return network.next_completion().time_since_epoch().count(); }
   /// Runs to the end: (tag, tick) in order of completion.
@@ -306,6 +312,47 @@ TEST_CASE("a link that degrades, fails and recovers slows, stalls and resumes th
   driver.network.set_capacity(tick(50), second, Bandwidth(5 * kByteATick));
   driver.settle(50);
   CHECK(driver.run() == Ends{{0, 56}});
+}
+
+// 1 byte/tick. The low flow (1,000 bytes) has sent 200 at 200; the high one (300 bytes) takes all
+// until 500; the other 800 bytes follow: 1,300. Alone the low one would take 1,000 ticks. The link
+// is busy all the time, and holds somebody up for 300.
+TEST_CASE("a flow of higher priority takes what it can use, and others what is left") {
+  Driver driver({1});
+  driver.start(0, 1000, {on(0)});
+  driver.settle(0);
+  driver.start_of(3, 200, 300, {on(0)});
+  driver.settle(200);
+  CHECK(driver.run() == Ends{{1, 500}, {0, 1300}});
+  CHECK(driver.done.front().solo == Duration(1000));
+  const LinkUsage usage = driver.network.link_usage(tick(1300)).front();
+  CHECK(usage.bytes == doctest::Approx(1300));
+  CHECK(usage.busy == Duration(1300));
+  CHECK(usage.binding == Duration(300));
+}
+
+// Links of 4 and 2 bytes/tick. Priority 7 is on both: 2 bytes/tick. Priority 3 has the other 2 of
+// link 0: 100 bytes by 50. Priority 0 waits for it, then has 2 until the first ends (400 bytes by
+// 200): 300 of its 380 bytes; the last 80 at 4 bytes/tick end at 220.
+TEST_CASE("priorities are served in turn on what is left") {
+  Driver driver({4, 2});
+  driver.start(0, 380, {on(0)});
+  driver.start_of(3, 0, 100, {on(0)});
+  driver.start_of(7, 0, 400, {on(0), on(1)});
+  driver.settle(0);
+  CHECK(driver.run() == Ends{{1, 50}, {2, 200}, {0, 220}});
+}
+
+// Half of the link goes at 100: the high flow (150 bytes) has 50 left, at 0.5 bytes/tick until 200.
+// The low one (100 bytes) then needs 200 ticks.
+TEST_CASE("a link that degrades is first of all that of the higher priority") {
+  Driver driver({2});
+  driver.start(0, 100, {on(0)});
+  driver.start_of(1, 0, 250, {on(0)});
+  driver.settle(0);
+  driver.network.set_capacity(tick(100), static_cast<LinkId>(0), Bandwidth(kByteATick / 2));
+  driver.settle(100);
+  CHECK(driver.run() == Ends{{1, 200}, {0, 400}});
 }
 
 TEST_CASE("misuse is refused") {
