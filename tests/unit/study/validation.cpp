@@ -13,7 +13,7 @@ using namespace study;
 namespace {
 
 std::filesystem::path file_with(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = "study_" + name;
+  const auto path = std::filesystem::temp_directory_path() / ("railyard_study_" + name);
   std::ofstream(path) << text;
   return path;
 }
