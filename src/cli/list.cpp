@@ -147,6 +147,9 @@ Entries placements() {
 Entries compressions() {
   return entries_of(config::descriptions(workload::compression_catalog()));
 }
+Entries traffic() {
+  return entries_of(config::descriptions(cluster::traffic_catalog()));
+}
 Entries queues() {
   return entries_of(config::descriptions(scheduler::queue_catalog()));
 }
@@ -232,7 +235,7 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 18> kFamilies{{
+constexpr std::array<Family, 19> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
@@ -250,6 +253,7 @@ constexpr std::array<Family, 18> kFamilies{{
     {"reservations", "hosts kept for jobs to come, \"reservation\" of a policy set", reservations},
     {"failures", "hosts that fail, \"failures\" of a scenario", failures},
     {"compressions", "compression of gradients, \"compression\" of a policy set", compressions},
+    {"traffic", "which jobs go first on links they share, \"traffic\" of a policy set", traffic},
     {"gpus", "kinds of GPUs, \"gpu\" of a topology file", gpus},
     {"models", "model files in workloads/models", models},
     {"metrics", "what a result says of each policy set", all_metrics},

@@ -366,6 +366,7 @@ std::string network_schema() {
                  {"routing", choice(config::descriptions(topology::routing_catalog()))},
                  {"collectives", words({"coupled", "stepped"})},
                  {"reuse", boolean()},
+                 {"priority", words({"none", "gradients_last"})},
                  {"protocol", protocol},
                  {"phases", integer(1)},
                  {"iterations_together", integer(1)}});
@@ -382,7 +383,8 @@ std::string policy_schema() {
                  {"checkpoint_interval", any_of({duration(), words({"young_daly"})})},
                  {"checkpoint_cost", duration()},
                  {"restart_cost", duration()},
-                 {"compression", choice(config::descriptions(workload::compression_catalog()))}},
+                 {"compression", choice(config::descriptions(workload::compression_catalog()))},
+                 {"traffic", choice(config::descriptions(cluster::traffic_catalog()))}},
                 {"placement"});
 }
 

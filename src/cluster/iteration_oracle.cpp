@@ -28,6 +28,7 @@ class WideDigest {
 void add_program(const training::Program& program, const topology::Topology& topology,
                  std::vector<std::uint32_t>& names, std::uint32_t& next_name, WideDigest& digest) {
   digest.add(program.dag_digest);
+  if (program.gradients_last) digest.add(std::uint64_t{1});
   digest.add(static_cast<std::uint64_t>(program.routes.size()));
   for (const training::BoundRoute& route : program.routes) {
     digest.add(static_cast<std::uint64_t>(route.links.size()));
@@ -64,24 +65,25 @@ void add_program(const training::Program& program, const topology::Topology& top
 }  // namespace
 
 MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
-                 const topology::Topology& topology) {
+                 const topology::Topology& topology, std::span<const std::uint8_t> priorities) {
   WideDigest digest;
   std::vector<std::uint32_t> names(topology.links().size(), 0);
   std::uint32_t next_name = 1;
   for (const auto& program : jobs) add_program(*program, topology, names, next_name, digest);
+  for (const std::uint8_t priority : priorities) digest.add(static_cast<std::uint64_t>(priority));
   return digest.key();
 }
 
 const training::EngineResult& IterationOracle::steady_state(
     std::span<const std::shared_ptr<const training::Program>> jobs,
-    std::span<const Duration> alone) {
-  MemoKey key = memo_key(jobs, *topology_);
+    const training::Company& company) {
+  MemoKey key = memo_key(jobs, *topology_, company.priorities);
   if (const auto found = memo_.find(key); found != memo_.end()) {
     ++hits_;
     return found->second;
   }
   training::EngineResult result =
-      training::run_to_steady_state(jobs, *topology_, limits_, want_links_, alone, interrupt_);
+      training::run_to_steady_state(jobs, *topology_, limits_, want_links_, company, interrupt_);
   counters_ += result.counters;
   return memo_.emplace(key, std::move(result)).first->second;
 }

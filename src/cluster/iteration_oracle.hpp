@@ -21,9 +21,11 @@ namespace railyard::cluster {
 
 using MemoKey = std::array<std::uint64_t, 2>;
 
-/// Key of one program's incidence; of a component it is computed over all programs with one naming.
+/// Key of one program's incidence; of a component it is computed over all programs with one naming,
+/// and their priorities, if they have any.
 [[nodiscard]] MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
-                               const topology::Topology& topology);
+                               const topology::Topology& topology,
+                               std::span<const std::uint8_t> priorities = {});
 
 class IterationOracle {
  public:
@@ -36,7 +38,7 @@ class IterationOracle {
   /// are several (they follow from the jobs, so they are no part of the key).
   const training::EngineResult& steady_state(
       std::span<const std::shared_ptr<const training::Program>> jobs,
-      std::span<const Duration> alone = {});
+      const training::Company& company = {});
 
   [[nodiscard]] const training::EngineCounters& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }

@@ -121,9 +121,25 @@ const std::vector<training::JobIterations>& Simulation::steady_state(
       programs.push_back(running_[member].program);
       alone.push_back(to_ticks(outcome_.jobs[running_[member].job].alone_ticks));
     }
-    known->second = &oracle_.steady_state(programs, alone).jobs;
+    const std::vector<std::uint8_t> priorities = priorities_of(members);
+    known->second = &oracle_.steady_state(programs, {alone, priorities}).jobs;
   }
   return *known->second;
+}
+
+/// Who goes first on the links that a component shares; empty: all are alike.
+std::vector<std::uint8_t> Simulation::priorities_of(const std::vector<std::uint32_t>& members) {
+  if (settings_.traffic == nullptr || members.size() < 2) return {};
+  std::vector<TrafficFacts> facts;
+  for (const std::uint32_t member : members) {
+    const auto& program = running_[member].program;
+    const auto& alone = oracle_.steady_state(std::span(&program, 1)).jobs.front();
+    facts.push_back({.declared = jobs_[running_[member].job].priority,
+                     .gpu_ticks = alone.busy_gpu_ticks,
+                     .link_ticks = training::fullest_link_ticks(*program, *settings_.topology)});
+  }
+  return settings_.traffic->priorities(facts,
+                                       training::priority_levels(settings_.network.gradients_last));
 }
 
 void Simulation::apply(Running& running, const training::JobIterations& steady) {

@@ -119,6 +119,7 @@ class Simulation {
   void repace();
   const std::vector<training::JobIterations>& steady_state(
       const std::vector<std::uint32_t>& members);
+  [[nodiscard]] std::vector<std::uint8_t> priorities_of(const std::vector<std::uint32_t>& members);
   void apply(Running& running, const training::JobIterations& steady);
   void set_pace(Running& running, double ticks_per_work);
 

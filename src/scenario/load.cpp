@@ -115,6 +115,18 @@ void try_compression(Reader& scenario, const World& world) {
   }
 }
 
+/// Priorities order flows on links: there must be some that they share.
+void check_traffic(Reader& scenario, const World& world) {
+  if (world.network.model.fidelity == network::Fidelity::fluid) return;
+  const auto policies = scenario.node().find("policies");
+  for (const PolicySpec& policy : world.policies) {
+    if (policy.traffic.name == "none" || !scenario.errors().empty()) continue;
+    const Node set = policies->find(policy.name).value_or(*policies);
+    scenario.errors().add(set.find("traffic").value_or(set),
+                          "needs the network model \"fluid\": the others share no links");
+  }
+}
+
 void read_topology(Reader& scenario, World& world) {
   const auto given = scenario.required_child("topology");
   if (!given) return;
@@ -205,6 +217,11 @@ void decode_network(const Node& node, Errors& errors, World& world) {
   world.network.execution =
       execution == 0 ? training::Execution::coupled : training::Execution::stepped;
   world.network.reuse = reader.optional<bool>("reuse", true);
+  world.network.gradients_last =
+      reader.optional_choice("priority", {"none", "gradients_last"}, 0) == 1;
+  if (world.network.gradients_last && world.network.model.fidelity != network::Fidelity::fluid) {
+    reader.fail("priority", "needs the network model \"fluid\": the others share no links");
+  }
   if (const auto protocol = reader.child("protocol")) {
     Reader fields(*protocol, errors);
     collective::Protocol& known = world.network.protocol;
@@ -268,6 +285,7 @@ Spec load(const Document& document, const std::string& name, std::optional<std::
     read_background(scenario, *world);
     read_jobs(scenario, *world);
     if (errors.empty()) try_compression(scenario, *world);
+    check_traffic(scenario, *world);
   } else {
     // Without a fabric these cannot be checked; their keys are still known.
     for (const char* key : {"network", "occupied", "jobs", "job_trace", "arrival_scale"}) {

@@ -90,6 +90,8 @@ PolicySpec read_policy(const std::string& name, const Node& node, Errors& errors
   }
   policy.compression =
       read_choice(reader, "compression", "compression", workload::compression_catalog(), "none");
+  policy.traffic =
+      read_choice(reader, "traffic", "traffic policy", cluster::traffic_catalog(), "none");
   reader.finish();
   if (errors.empty()) check_estimates(policy, reader);
   return policy;

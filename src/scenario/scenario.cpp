@@ -83,6 +83,8 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
           .create(policy.reservation.parameters, placement.get());
   const auto predictor = config::entry_of(scheduler::predictor_catalog(), policy.predictor.name)
                              .create(policy.predictor.parameters);
+  const auto traffic = config::entry_of(cluster::traffic_catalog(), policy.traffic.name)
+                           .create(policy.traffic.parameters);
   cluster::Settings settings;
   settings.topology = &world.topology;
   settings.network = world.network;
@@ -91,6 +93,7 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   settings.queue = queue.get();
   settings.reservation = reservation.get();
   settings.predictor = predictor.get();
+  settings.traffic = traffic.get();
   settings.checkpoints = policy.checkpoints;
   settings.failures = world.failures;
   settings.interval = policy.interval;

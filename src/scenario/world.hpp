@@ -29,6 +29,7 @@ struct PolicySpec {
   Duration decision_latency{};
   collective::PartialChoices collectives;  ///< by operation; empty: the job's own
   config::Choice compression;              ///< of gradients
+  config::Choice traffic;                  ///< which jobs go first on links they share
 };
 
 struct World {

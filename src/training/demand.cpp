@@ -70,4 +70,28 @@ void find_demand(Program& program, const topology::Topology& topology) {
   }
 }
 
+double fullest_link_ticks(const Program& program, const topology::Topology& topology) {
+  std::vector<double> bytes(topology.links().size(), 0.0);
+  const auto carry = [&](const BoundFlow& flow) {
+    for (const topology::LinkUse& use : program.routes[flow.route].links) {
+      bytes[index(use.link)] += use.usage * static_cast<double>(flow.size.count());
+    }
+  };
+  for (const std::uint32_t at : program.activity_of_task) {
+    if (at == 0 || program.activities[at - 1].timed) continue;
+    const Activity& activity = program.activities[at - 1];
+    for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
+      carry(program.flows[activity.first_flow + f]);
+    }
+    if (activity.stepped == 0) continue;
+    for (const auto& step : program.stepped[activity.stepped - 1].steps) carry(step.flow);
+  }
+  double most = 0;
+  for (std::size_t link = 0; link < bytes.size(); ++link) {
+    const auto rate = static_cast<double>(topology.links()[link].capacity.bytes_per_s());
+    most = std::max(most, bytes[link] / rate);
+  }
+  return most * static_cast<double>(kTicksPerSecond);
+}
+
 }  // namespace railyard::training

@@ -238,7 +238,28 @@ void Engine::start_flow(std::uint32_t j, const BoundFlow& flow, std::uint64_t ta
   }
   network::RouteId& route = jobs_[j].routes[flow.route];
   if (route == network::kUnregistered) route = network_.add_route(routes_.links(j, flow.route));
-  network_.start(now_, network::FlowSpec{flow.size, {}, 1.0, tag, route});
+  network::FlowSpec spec{flow.size, {}, 1.0, tag, route};
+  spec.priority = priority_of(jobs_[j], tag);
+  network_.start(now_, spec);
+}
+
+void Engine::set_priorities(std::span<const std::uint8_t> priorities) {
+  if (priorities.empty()) return;
+  RAILYARD_CHECK(priorities.size() == jobs_.size(), "{} priorities for {} jobs", priorities.size(),
+                 jobs_.size());
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    RAILYARD_CHECK(priorities[j] < priority_levels(jobs_[j].program->gradients_last),
+                   "priority {} of job {}", priorities[j], j);
+    jobs_[j].priority = priorities[j];
+  }
+}
+
+/// Of a flow in the network.
+std::uint8_t Engine::priority_of(const JobRun& job, std::uint64_t tag) const {
+  if (!job.program->gradients_last) return job.priority;
+  const auto task = static_cast<std::uint32_t>((tag >> kStepBits) & kTaskMask);
+  const bool waits = job.program->dag->tasks[task].cause == workload::Cause::data;
+  return static_cast<std::uint8_t>(2 * job.priority + (waits ? 0 : 1));
 }
 
 /// Tasks of fixed length in a row on one stream: one event at the end of the last.

@@ -49,6 +49,7 @@ struct JobRun {
   std::vector<std::uint32_t> arrivals_left;  ///< loggp, per send task
   std::vector<Stepping> stepping;
   std::vector<std::uint32_t> free_stepping;
+  std::uint8_t priority = 0;  ///< among jobs
   std::uint32_t tasks_left = 0;
   std::uint32_t last_task = kNoTask;  ///< the one that ended last
   TimePoint iteration_start{};
@@ -85,6 +86,9 @@ class Engine {
       if (!tick_has_more()) network_.settle(now_);
     }
   }
+
+  /// By job, as Company::priorities. Before the run.
+  void set_priorities(std::span<const std::uint8_t> priorities);
 
   [[nodiscard]] const JobRun& job(std::uint32_t j) const { return jobs_[j]; }
   [[nodiscard]] TimePoint now() const { return now_; }
@@ -123,6 +127,7 @@ class Engine {
   void drain();
   void start(std::uint32_t j, std::uint32_t task);
   void start_flow(std::uint32_t j, const BoundFlow& flow, std::uint64_t tag);
+  [[nodiscard]] std::uint8_t priority_of(const JobRun& job, std::uint64_t tag) const;
   void prepare_alone(JobRun& job, const topology::Topology& topology) const;
   [[nodiscard]] const BoundFlow& message(const JobRun& job, const Event& event) const;
   [[nodiscard]] Duration long_part(const JobRun& job, const BoundFlow& flow) const;

@@ -97,6 +97,9 @@ Duration phase_offset(std::size_t j, std::uint32_t phase, std::uint32_t phases, 
   return Duration((alone.count() * (2 * stratum + 1)) / (2 * static_cast<std::int64_t>(phases)));
 }
 
+/// A job that gets next to nothing of its links must not keep the others running for ever.
+constexpr std::uint32_t kPatience = 50;
+
 std::vector<Duration> times_alone(std::span<const std::shared_ptr<const Program>> jobs,
                                   const topology::Topology& topology, EngineCounters& counters) {
   std::vector<Duration> alone;
@@ -112,19 +115,21 @@ std::vector<Duration> times_alone(std::span<const std::shared_ptr<const Program>
 
 void run_together(std::span<const std::shared_ptr<const Program>> jobs,
                   const topology::Topology& topology, const RunLimits& limits,
-                  std::span<const Duration> alone, Interrupt* interrupt, EngineResult& result) {
+                  const Company& company, Interrupt* interrupt, EngineResult& result) {
   std::vector<Sample> samples(jobs.size());
   for (std::uint32_t phase = 0; phase < limits.phases; ++phase) {
     Engine engine(jobs, topology, false, interrupt);
+    engine.set_priorities(company.priorities);
     std::vector<Duration> offsets;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-      offsets.push_back(phase_offset(j, phase, limits.phases, alone[j]));
+      offsets.push_back(phase_offset(j, phase, limits.phases, company.alone[j]));
     }
     // Iterations count from when all jobs are there.
     const TimePoint all_there(*std::max_element(offsets.begin(), offsets.end()));
     std::vector<std::uint32_t> counted(jobs.size(), 0);
     std::size_t satisfied = 0;
     std::uint64_t iterations = 0;
+    const std::uint64_t enough = std::uint64_t{kPatience} * limits.iterations_together;
     engine.run(offsets, [&](std::uint32_t j) {
       const Duration last = engine.job(j).iterations.back();
       ++iterations;
@@ -134,8 +139,11 @@ void run_together(std::span<const std::shared_ptr<const Program>> jobs,
         result.jobs[j].attribution = critical_path(engine.job(j));
         ++satisfied;
       }
-      return satisfied < jobs.size();
+      return satisfied < jobs.size() && counted[j] < enough;
     });
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      if (counted[j] == 0) samples[j].add(engine.now() - all_there);
+    }
     result.counters += counters_of(engine, iterations);
   }
   for (std::size_t j = 0; j < jobs.size(); ++j) samples[j].fill(result.jobs[j]);
@@ -154,18 +162,25 @@ EngineCounters& EngineCounters::operator+=(const EngineCounters& other) {
   return *this;
 }
 
+std::uint32_t priority_levels(bool gradients_last) {
+  return gradients_last ? network::kPriorities / 2 : network::kPriorities;
+}
+
 EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>> jobs,
                                  const topology::Topology& topology, const RunLimits& limits,
-                                 bool want_links, std::span<const Duration> alone,
-                                 Interrupt* interrupt) {
+                                 bool want_links, const Company& company, Interrupt* interrupt) {
   EngineResult result;
   result.jobs.resize(jobs.size());
   if (jobs.size() == 1) {
     run_alone(jobs.front(), topology, limits, want_links, interrupt, result);
   } else {
     std::vector<Duration> simulated;
-    if (alone.empty()) simulated = times_alone(jobs, topology, result.counters);
-    run_together(jobs, topology, limits, alone.empty() ? simulated : alone, interrupt, result);
+    Company known = company;
+    if (company.alone.empty()) {
+      simulated = times_alone(jobs, topology, result.counters);
+      known.alone = simulated;
+    }
+    run_together(jobs, topology, limits, known, interrupt, result);
   }
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     result.jobs[j].busy_gpu_ticks = busy_gpu_ticks(*jobs[j]);

@@ -239,6 +239,7 @@ std::shared_ptr<const Program> bind(std::shared_ptr<const IterationDag> dag,
   program->dag = std::move(dag);
   program->gpu_of_rank = std::move(gpu_of_rank);
   program->model = network.model;
+  program->gradients_last = network.gradients_last;
   link_tasks(*program);
   Binder binder(*program, topology, network, mix64(label));
   binder.bind_tasks();

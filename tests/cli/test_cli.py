@@ -282,6 +282,20 @@ class Run(Case):
         self.assertTrue(any("accuracy" in text for text in cast["warnings"]))
         self.refused(2, "saves nothing", *run, chosen % '"cast"')
 
+    def test_priorities_of_traffic_are_refused_where_no_links_are_shared(self):
+        run = ["run", SMALL, "--format", "json", "--set"]
+        ranked = "/policies/gpu_packing={\"placement\": \"best_fit\", \"traffic\": \"intensity\"}"
+        self.good(*run, ranked)
+        self.refused(2, "/policies/gpu_packing/traffic: needs the network model", *run, ranked,
+                     "--set", '/network={"model": "analytic"}')
+        self.refused(2, "/network/priority: needs the network model", *run,
+                     '/network={"model": "analytic", "priority": "gradients_last"}')
+        plain = json.loads(self.good(*run, "/network={}").stdout)["policies"]["best_fit"]
+        last = json.loads(self.good(*run, '/network={"priority": "gradients_last"}').stdout)
+        self.assertLessEqual(
+            last["policies"]["best_fit"]["metrics"]["attribution"]["exposed_pp"],
+            plain["metrics"]["attribution"]["exposed_pp"])
+
     def test_recommenders_and_stencils_run_where_transformers_do(self):
         job = {"name": "other", "gpus": 16, "iterations": 2}
         dlrm = job | {"workload": "workloads/models/dlrm_criteo.json", "global_batch": 65536}
@@ -566,7 +580,7 @@ class Others(Case):
                                     "trace_writers", "routings", "networks",
                                     "transports", "collectives", "placements", "queues",
                                     "predictors", "reservations", "failures", "compressions",
-                                    "gpus", "models", "metrics"])
+                                    "traffic", "gpus", "models", "metrics"])
         for family in families:
             first = self.good("list", family).stdout.split()[0]
             self.assertIn(first, self.good("list", family, first).stdout)
@@ -751,6 +765,28 @@ class Flows(Case):
         self.bad(2, ":2: start 5: in which unit?", "Nodes 9\n0->8 start 5 size 1\n",
                  name="bad.cm")
 
+    def test_priorities_and_shares_need_links_that_are_shared(self):
+        for column, value in (("priority", "1"), ("share", "2")):
+            self.bad(2, f":2: flow \"1\" has a {column}",
+                     f"id,src,dst,bytes,start,{column}\n1,0,8,5,0,{value}\n", "--network",
+                     "analytic")
+
+    def test_series_add_up_to_what_the_links_carried(self):
+        """The last link of flow 1 carries its 1 MB and the 0.25 MB of flow 3."""
+        series = self.folder / "series.csv"
+        self.good("flows", self.FLOWS, *self.GIVEN, "--series", str(series), "--bins", "8")
+        carried = {}
+        for row in csv.DictReader(series.read_text().splitlines()):
+            span = float(row["end_s"]) - float(row["start_s"])
+            carried[row["link"]] = (carried.get(row["link"], 0) +
+                                    float(row["utilization"]) * 12.5e9 * span)
+        self.assertIn(1.25e6, [round(amount, -1) for amount in carried.values()])
+        self.good("flows", self.FLOWS, "--topology", "topologies/clos_minipod_2048.json",
+                  "--series", str(series))
+        rows = list(csv.DictReader(series.read_text().splitlines()))
+        self.assertTrue(any(row["link"] == "" and row["tier"] == "leaf" for row in rows))
+        self.assertTrue(all(float(row["utilization"]) <= 1 + 1e-9 for row in rows))
+
     def test_options_that_do_nothing_are_refused(self):
         for line, *options in (
                 ("either --topology or --links",),
@@ -759,6 +795,12 @@ class Flows(Case):
                 ("--start-unit: only for .cm", *self.GIVEN, "--start-unit", "us"),
                 ("--timeout: needs --faults", *self.GIVEN, "--timeout", "1ms"),
                 ("has no packets", *self.GIVEN, "--network", "packet_corrected"),
+                ("--bins: needs --series", *self.GIVEN, "--bins", "4"),
+                ("--bins: expected an even number", *self.GIVEN, "--series", "x", "--bins", "3"),
+                ("--series: the network models", *self.GIVEN, "--series", "x", "--network",
+                 "analytic"),
+                ("--transport: an initial window", *self.GIVEN, "--network", "loggp",
+                 "--transport", '{"name": "roce", "initial_window": "4KiB"}'),
                 ("unknown transport", *self.GIVEN, "--transport", "tcp")):
             self.refused(2, line, "flows", self.FLOWS, *options)
 

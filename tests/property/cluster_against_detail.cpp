@@ -99,3 +99,22 @@ TEST_CASE("a job alone finishes in detail and in the cluster at the same tick") 
       training::run_to_steady_state(std::span(&program, 1), fabric.topology, {}, false);
   CHECK(engine.now().time_since_epoch() == steady.jobs[0].shortest * 50);
 }
+
+// Both compute and send for 10 ms. Who goes first runs as if alone: 20 ms, always. The other sends
+// while the first computes: from its second iteration on it computes while the first sends, 20 ms
+// too, where fair sharing can keep both at 30 ms for ever.
+TEST_CASE("a job of higher priority runs as if alone, and the other in its pauses") {
+  const SharedUplink fabric;
+  const Duration compute(1'000'000'000);
+  const std::vector<std::shared_ptr<const training::Program>> jobs{
+      fabric.job(0, compute, Bytes(125'000'000)), fabric.job(1, compute, Bytes(125'000'000))};
+  const auto fair = training::run_to_steady_state(jobs, fabric.topology, {}, false);
+  const std::vector<std::uint8_t> priorities{4, 2};
+  const auto ranked = training::run_to_steady_state(jobs, fabric.topology, {}, false,
+                                                    {.alone = {}, .priorities = priorities});
+  CHECK(ranked.jobs[0].shortest == 2 * compute);
+  CHECK(ranked.jobs[0].longest == 2 * compute);
+  CHECK(ranked.jobs[1].shortest == 2 * compute);
+  CHECK(ranked.jobs[1].iteration_ticks < 1.05 * 2e9);
+  CHECK(fair.jobs[0].iteration_ticks > 1.1 * 2e9);
+}

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "railyard/cluster/traffic.hpp"
 #include "railyard/core/rng.hpp"
 #include "railyard/core/time.hpp"
 #include "railyard/scheduler/inventory.hpp"
@@ -80,6 +81,7 @@ struct Settings {
   scheduler::QueuePolicy* queue = nullptr;
   scheduler::ReservationPolicy* reservation = nullptr;  ///< null: nothing is reserved
   scheduler::Predictor* predictor = nullptr;            ///< null: no estimates
+  const TrafficPolicy* traffic = nullptr;               ///< null: jobs share links fairly
   /// Replaces queue, reservation and placement.
   scheduler::Scheduler* scheduler = nullptr;
   Checkpoints checkpoints;

@@ -31,7 +31,10 @@ class Interrupt {
 struct RunLimits {
   std::uint32_t iterations_max = 8;  ///< alone: give up looking for two equal ones after so many
   std::uint32_t phases = 4;          ///< together: stratified start phases
-  std::uint32_t iterations_together = 20;  ///< together: so many of every job count, per phase
+  /// Together: so many of every job count, per phase, or fewer of one that does not get so far in
+  /// 50 times as many of another. One that ends none, because priorities starve it, is given the
+  /// whole time as its iteration.
+  std::uint32_t iterations_together = 20;
 };
 
 struct JobIterations {
@@ -59,12 +62,21 @@ struct EngineResult {
   EngineCounters counters;
 };
 
-/// Steady state of jobs that share the network. Deterministic: a function of its arguments. `alone`
-/// are the jobs' iterations alone, which space the start phases; empty: they are simulated first.
+/// What else is known of jobs that run together, by job.
+struct Company {
+  /// Their iterations alone, which space the start phases; empty: they are simulated first.
+  std::span<const Duration> alone;
+  /// On links they share, higher goes first; below priority_levels. Empty: all alike.
+  std::span<const std::uint8_t> priorities;
+};
+/// How many priorities jobs may have: two classes of the network each, where gradients come last.
+[[nodiscard]] std::uint32_t priority_levels(bool gradients_last);
+
+/// Steady state of jobs that share the network. Deterministic: a function of its arguments.
 [[nodiscard]] EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>> jobs,
                                                const topology::Topology& topology,
                                                const RunLimits& limits, bool want_links,
-                                               std::span<const Duration> alone = {},
+                                               const Company& company = {},
                                                Interrupt* interrupt = nullptr);
 
 /// One iteration of one job from an idle network: start and end tick of every task (end: when its

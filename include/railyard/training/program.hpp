@@ -39,6 +39,9 @@ struct NetworkSettings {
   /// False: every transfer is a flow, also where its time is known beforehand. The same results to
   /// the tick, for those who want to see it.
   bool reuse = true;
+  /// Traffic of tensor, pipeline, context and expert groups goes before that of data-parallel ones
+  /// (gradients and sharded weights) wherever they share a link.
+  bool gradients_last = false;
   /// fluid, analytic or loggp. Under loggp every collective is stepped and `protocol` is not used:
   /// what a message costs beside its bytes are L, o and g.
   network::NetworkModel model;
@@ -106,6 +109,7 @@ struct Program {
   std::uint64_t dag_digest = 0;  ///< of the DAG's content: equal for jobs of one kind
   std::vector<GpuId> gpu_of_rank;
   network::NetworkModel model;
+  bool gradients_last = false;
   std::vector<BoundRoute> routes;
   std::vector<Edge> edges;         ///< every connection used, in order of first use
   std::vector<LinkDemand> demand;  ///< of the links it uses, ascending
@@ -131,5 +135,9 @@ struct Program {
                                                   const topology::Topology& topology,
                                                   const NetworkSettings& network,
                                                   std::uint64_t label);
+
+/// Transfer time of one iteration, in ticks, on the link that it loads most, if it had that link to
+/// itself. What is `timed` is left out: nobody else can use its links.
+[[nodiscard]] double fullest_link_ticks(const Program& program, const topology::Topology& topology);
 
 }  // namespace railyard::training

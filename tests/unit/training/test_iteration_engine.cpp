@@ -245,4 +245,48 @@ TEST_CASE("two jobs that fill one uplink take between one and two times as long"
     CHECK(job.iteration_ticks ==
           doctest::Approx(2.0 * static_cast<double>(alone.count())).epsilon(1e-6));
   }
+  // The first never pauses: of lower priority the second gets nothing, in 50 × 3 iterations.
+  const std::vector<std::uint8_t> priorities{1, 0};
+  const auto ranked = run_to_steady_state(jobs, topology, {.phases = 1, .iterations_together = 3},
+                                          false, {.alone = {}, .priorities = priorities});
+  CHECK(ranked.jobs[0].longest == alone);
+  CHECK(ranked.jobs[1].iteration_ticks > 149.0 * static_cast<double>(alone.count()));
+}
+
+// Two sends of 125 MB from the GPUs of one host to those of another, 10 ms each alone, at once over
+// the same NICs, and 10 ms of computing behind the pipeline's. Fair: 20 + 10 ms. Where gradients
+// come last: 10 + 10 ms, and the gradients are there at 20 ms as well.
+TEST_CASE("where gradients come last, others do not wait for them") {
+  const auto topology = build_fabric(plain_clos("[2]"));
+  workload::DagBuilder builder;
+  workload::IterationDag& dag = builder.dag();
+  dag.ranks = 16;
+  dag.streams = 3;
+  for (std::uint32_t host = 0; host < 2; ++host) {
+    dag.actors.emplace_back();
+    for (std::uint32_t g = 0; g < 8; ++g) {
+      dag.actors.back().push_back(static_cast<Rank>(host * 8 + g));
+    }
+  }
+  workload::Task send;
+  send.kind = workload::TaskKind::send;
+  send.peer = 1;
+  send.size = Bytes(125'000'000);
+  send.cause = workload::Cause::data;
+  builder.add(send, {});
+  send.cause = workload::Cause::pipeline;
+  send.stream = 1;
+  const std::uint32_t urgent = builder.add(send, {});
+  workload::Task computing;
+  computing.actor = 1;
+  computing.stream = 2;
+  computing.duration = Duration(1'000'000'000);
+  builder.add(computing, std::span(&urgent, 1));
+  const auto whole = shared(std::move(dag));
+  auto network = free_of_latency(topology, "spray");
+  CHECK(iteration_of(bind(whole, first_gpus(16), topology, network, 0), topology) ==
+        Duration(3'000'000'000));
+  network.gradients_last = true;
+  CHECK(iteration_of(bind(whole, first_gpus(16), topology, network, 0), topology) ==
+        Duration(2'000'000'000));
 }
