@@ -21,7 +21,7 @@ void hold_interrupts();
 /// Is one waiting?
 [[nodiscard]] bool interrupted();
 
-class ProgressLine final : public sweep::Watcher {
+class ProgressLine : public sweep::Watcher {
  public:
   /// Shows nothing when --quiet, --progress never, or auto and stderr is no terminal.
   ProgressLine(const CommandLine& line, std::span<const scenario::Spec> specs);

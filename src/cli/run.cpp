@@ -82,7 +82,8 @@ int run(const Arguments& arguments) {
         "railyard run scenarios/quickstart.json --dry-run"}});
   line.simulation_options().format_option();
   line.option("out", "DIR",
-              "writes result.json and meta.json there (in a folder each, for several scenarios)");
+              "writes result.json, meta.json and what `railyard report` draws there (in a folder "
+              "each, for several scenarios)");
   line.option("perfetto", "FILE",
               "writes a timeline of one iteration of the first job under every policy set, for "
               "ui.perfetto.dev");
@@ -111,7 +112,9 @@ int run(const Arguments& arguments) {
   };
   for (std::size_t i = 0; line.has("out") && i < specs.size(); ++i) prepare_folder(folder_of(i));
   if (const auto file = line.text("perfetto")) write_timelines(*file, specs);
-  const auto simulated = simulate(line, specs);
+  Wishes wishes;
+  if (line.has("out")) wishes.keep = sweep::Keep::details;
+  const auto simulated = simulate(line, specs, wishes);
   std::vector<const metrics::RunResult*> results;
   for (std::size_t i = 0; i < simulated.size(); ++i) {
     if (!simulated[i].result) continue;

@@ -8,12 +8,44 @@
 
 namespace railyard::cli {
 
-std::vector<Simulated> simulate(const CommandLine& line, std::span<const scenario::Spec> specs) {
+namespace {
+
+/// With an iteration under the winner and under what it is compared with.
+metrics::Detail detail_of(const scenario::Spec& spec, const metrics::RunResult& result,
+                          sweep::Executed& executed) {
+  std::vector<metrics::PolicyDetail> finished;
+  for (std::size_t policy = 0; policy < executed.policies.size(); ++policy) {
+    if (executed.policies[policy]) finished.push_back(std::move(executed.details[policy]));
+  }
+  std::vector<std::string> timelines{result.baseline};
+  if (const auto decided = report::verdict(result)) {
+    timelines = {result.policies[decided->winner].name, result.policies[decided->against].name};
+  }
+  return scenario::detail(spec, std::move(finished), timelines);
+}
+
+/// The progress line, and whoever wants to know of finished scenarios.
+class Onlooker final : public ProgressLine {
+ public:
+  Onlooker(const CommandLine& line, std::span<const scenario::Spec> specs, const Wishes& wishes)
+      : ProgressLine(line, specs), wishes_(wishes) {}
+  void completed(std::size_t spec, const sweep::Executed& executed) override {
+    if (wishes_.completed) wishes_.completed(spec, executed);
+  }
+
+ private:
+  const Wishes& wishes_;
+};
+
+}  // namespace
+
+std::vector<Simulated> simulate(const CommandLine& line, std::span<const scenario::Spec> specs,
+                                const Wishes& wishes) {
   hold_interrupts();
   std::vector<sweep::Executed> executed;
   {
-    ProgressLine progress(line, specs);
-    executed = sweep::execute(specs, line.jobs(), &progress);
+    Onlooker onlooker(line, specs, wishes);
+    executed = sweep::execute(specs, line.jobs(), &onlooker, wishes.keep);
   }
   std::vector<Simulated> out;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -31,6 +63,8 @@ std::vector<Simulated> simulate(const CommandLine& line, std::span<const scenari
         one.result->notes.push_back(
             fmt::format("interrupted: {} of {} policies finished", one.facts.size(), names.size()));
       }
+      if (wishes.keep == sweep::Keep::details)
+        one.detail = detail_of(specs[i], *one.result, executed[i]);
     }
     out.push_back(std::move(one));
   }
@@ -62,6 +96,9 @@ void write_result(const std::filesystem::path& folder, const Simulated& simulate
   meta.runs = simulated.facts;
   write_file(folder / "result.json", report::result_json(*simulated.result));
   write_file(folder / "meta.json", report::meta_json(meta));
+  if (simulated.detail) {
+    write_file(folder / "detail.json", report::detail_json(*simulated.result, *simulated.detail));
+  }
 }
 
 int exit_code() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,9 +11,11 @@
 
 #include "command_line.hpp"
 #include "railyard/config/document.hpp"
+#include "railyard/metrics/detail.hpp"
 #include "railyard/metrics/run_result.hpp"
 #include "railyard/report/report.hpp"
 #include "railyard/scenario/scenario.hpp"
+#include "railyard/sweep/execute.hpp"
 #include "railyard/sweep/sweep.hpp"
 
 namespace railyard::cli {
@@ -21,12 +24,21 @@ namespace railyard::cli {
 struct Simulated {
   std::optional<metrics::RunResult> result;
   std::vector<std::pair<std::string, metrics::RunFacts>> facts;  ///< of the policies that finished
+  std::optional<metrics::Detail> detail;                         ///< of the same, where kept
   bool complete = false;
+};
+
+/// What is wanted beside the results.
+struct Wishes {
+  sweep::Keep keep = sweep::Keep::results;
+  /// Called when all policies of a spec are done, by one thread at a time.
+  std::function<void(std::size_t spec, const sweep::Executed& executed)> completed;
 };
 
 /// Runs the specs under a progress line. One entry a spec.
 [[nodiscard]] std::vector<Simulated> simulate(const CommandLine& line,
-                                              std::span<const scenario::Spec> specs);
+                                              std::span<const scenario::Spec> specs,
+                                              const Wishes& wishes = {});
 
 /// The file with the changes applied.
 [[nodiscard]] config::Document read_changed(const std::filesystem::path& path,
@@ -38,7 +50,7 @@ struct Simulated {
 /// Warnings of a result on stderr, for formats in which they would be missed; not under --quiet.
 void say_warnings(const CommandLine& line, const metrics::RunResult& result);
 
-/// result.json and meta.json, each whole or not at all.
+/// result.json, meta.json and, where it was kept, detail.json, each whole or not at all.
 void write_result(const std::filesystem::path& folder, const Simulated& simulated,
                   const CommandLine& line);
 

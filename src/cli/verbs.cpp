@@ -6,10 +6,11 @@ namespace railyard::cli {
 
 namespace {
 
-constexpr std::array<Verb, 15> kVerbs{{
+constexpr std::array<Verb, 17> kVerbs{{
     {"run", "simulates every policy set of a scenario and compares them", run},
     {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
     {"compare", "two or more results side by side, the first is the baseline", compare},
+    {"report", "a result or a sweep as a page of charts: one HTML file", report_page},
     {"check", "re-runs recorded scenarios and says what moved", check},
     {"topology", "shows, checks and converts a fabric; its bandwidths and bottlenecks", topology},
     {"flows", "runs a list of flows over a fabric or over given links: the network by itself",
@@ -22,6 +23,7 @@ constexpr std::array<Verb, 15> kVerbs{{
     {"calibrate", "your GEMM sweep, nccl-tests logs, one iteration: a GPU, fabric, stack file",
      calibrate},
     {"list", "policies, topologies, collectives, GPUs, models, metrics", list},
+    {"init", "writes a commented scenario from five answers", init},
     {"digest", "the behaviour fingerprint of scenarios, one line each", digest},
     {"schema", "JSON Schemas of the files this program reads and writes", schema},
 }};

@@ -44,5 +44,7 @@ int digest(const Arguments& arguments);
 int validate(const Arguments& arguments);
 int plan(const Arguments& arguments);
 int schema(const Arguments& arguments);
+int report_page(const Arguments& arguments);
+int init(const Arguments& arguments);
 
 }  // namespace railyard::cli

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "simulation.hpp"
 
@@ -21,8 +22,52 @@ void Simulation::account(TimePoint now) {
     if (settings_.reservation != nullptr || settings_.scheduler != nullptr) {
       account_reservation(span);
     }
+    if (settings_.want_history) note_sample();
   }
   now_ = now;
+}
+
+/// What held since the last event and until now.
+void Simulation::note_sample() {
+  Sample sample;
+  sample.at = now_;
+  sample.allocated_gpus = allocated_gpus_;
+  sample.queued_jobs = static_cast<std::uint32_t>(waiting_.size());
+  if (const std::uint64_t free = inventory_.free_gpus(); free > 0 && allocated_gpus_ > 0) {
+    sample.fragmentation = fragmentation(free);
+  }
+  if (!outcome_.samples.empty()) {
+    const Sample& last = outcome_.samples.back();
+    if (last.allocated_gpus == sample.allocated_gpus && last.queued_jobs == sample.queued_jobs &&
+        last.fragmentation == sample.fragmentation) {
+      return;
+    }
+  }
+  outcome_.samples.push_back(sample);
+}
+
+void Simulation::open_holdings(std::uint32_t j) {
+  const topology::Topology& topology = *settings_.topology;
+  std::map<MinipodId, std::uint32_t> gpus;
+  for (const scheduler::HostSlot& slot : outcome_.jobs[j].placement->slots) {
+    gpus[topology.host(slot.host).minipod] +=
+        static_cast<std::uint32_t>(std::popcount(slot.gpu_mask));
+  }
+  const std::size_t first = outcome_.holdings.size();
+  for (const auto& [minipod, count] : gpus) {
+    outcome_.holdings.push_back({j, minipod, count, views_[j].started, views_[j].started});
+  }
+  open_holdings_.resize(jobs_.size());
+  open_holdings_[j] = {first, outcome_.holdings.size()};
+}
+
+/// A job that loses its GPUs before it began held them for no time.
+void Simulation::close_holdings(std::uint32_t j, TimePoint at) {
+  auto& [first, last] = open_holdings_[j];
+  for (; first < last; ++first) {
+    Holding& holding = outcome_.holdings[first];
+    holding.to = std::max(holding.from, at);
+  }
 }
 
 /// Idle GPUs of reserved hosts, and the curves of who still holds what.
@@ -63,6 +108,7 @@ double Simulation::fragmentation(std::uint64_t free) const {
 void Simulation::close_jobs() {
   for (Running& running : running_) {
     settle(running, false);
+    if (settings_.want_history) close_holdings(running.job, now_);
     JobRecord& record = outcome_.jobs[running.job];
     record.work_done = running.work - running.work_left;
     record.finished = now_;
@@ -126,6 +172,11 @@ void Simulation::link_statistics() {
   const training::EngineResult& steady = oracle_.steady_state(std::span(&program, 1));
   outcome_.links = steady.links;
   outcome_.links_window = steady.window;
+  outcome_.link_connections.assign(settings_.topology->links().size(), 0);
+  for (const training::Edge& edge : program->edges) {
+    for (const topology::LinkUse& use : program->routes[edge.route].links)
+      ++outcome_.link_connections[index(use.link)];
+  }
 }
 
 }  // namespace railyard::cluster

@@ -296,6 +296,7 @@ void Simulation::leave(Running& running, bool lose) {
 void Simulation::free_gpus(std::uint32_t j) {
   JobRecord& record = outcome_.jobs[j];
   JobView& seen = views_[j];
+  if (settings_.want_history) close_holdings(j, now_);
   for (const scheduler::HostSlot& slot : record.placement->slots) inventory_.release(slot);
   allocated_gpus_ -= gpus_of(*record.placement);
   seen.placement = nullptr;

@@ -129,6 +129,7 @@ void Simulation::admit(std::uint32_t j, scheduler::Placement placement) {
     seen.productive = after(after(seen.started, writing), saved.restart);
     write_due_[j] = false;
   }
+  if (settings_.want_history) open_holdings(j);
   outcome_.overhead_gpu_ticks += static_cast<double>(gpus_of(*record.placement)) *
                                  static_cast<double>((seen.started - now_).count());
   holders_.push_back(seen.job);

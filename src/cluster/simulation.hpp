@@ -130,6 +130,9 @@ class Simulation {
   void close();
   void close_jobs();
   void link_statistics();
+  void note_sample();
+  void open_holdings(std::uint32_t job);
+  void close_holdings(std::uint32_t job, TimePoint at);
 
   std::span<const JobSpec> jobs_;
   const Settings& settings_;
@@ -171,6 +174,8 @@ class Simulation {
   std::string first_rejection_;
   bool displaces_ = true;   ///< may running jobs lose their GPUs to others?
   bool comes_back_ = true;  ///< may a job start more than once?
+  /// By job: first and one past the last of its holdings that are open; equal: none.
+  std::vector<std::pair<std::size_t, std::size_t>> open_holdings_;
   bool decision_pending_ = false;
   bool repace_pending_ = false;
   bool started_any_ = false;

@@ -80,6 +80,11 @@ void JsonWriter::null() {
   out_ += "null";
 }
 
+void JsonWriter::raw(std::string_view json) {
+  before_value();
+  out_ += json;
+}
+
 std::string JsonWriter::finish() {
   RAILYARD_CHECK(depth_ == 0, "{} brackets are still open", depth_);
   return out_ + '\n';

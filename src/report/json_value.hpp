@@ -55,6 +55,11 @@ class Value {
     return out;
   }
   [[nodiscard]] bool is_null() const { return json_.is_null(); }
+  /// Of an object or array.
+  [[nodiscard]] std::size_t size() const {
+    if (!json_.is_structured()) fail("expected an object or an array");
+    return json_.size();
+  }
   [[noreturn]] void fail(const std::string& what) const {
     throw ResultError(fmt::format("{} {}: {}", file_, pointer_.empty() ? "/" : pointer_, what));
   }

@@ -147,18 +147,6 @@ Totals totals_of(const World& world, const scheduler::PlacementPolicy& placement
   return sum;
 }
 
-/// The inline job with most GPUs: its iteration is the one explained.
-const JobRecord* largest_inline(const std::vector<JobSpec>& jobs, const cluster::Outcome& outcome) {
-  const JobRecord* largest = nullptr;
-  std::uint32_t gpus = 0;
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    if (!jobs[j].iterations || !ran(outcome.jobs[j]) || jobs[j].shape.gpus <= gpus) continue;
-    largest = &outcome.jobs[j];
-    gpus = jobs[j].shape.gpus;
-  }
-  return largest;
-}
-
 void set_traffic(const Totals& sum, Metrics& out) {
   double all = 0;
   for (const double bytes : sum.tier_bytes) all += bytes;
@@ -342,6 +330,18 @@ void add_ticks(const cluster::Outcome& outcome, metrics::PolicyResult& out) {
 
 }  // namespace
 
+std::optional<std::size_t> largest_inline(const std::vector<JobSpec>& jobs,
+                                          const cluster::Outcome& outcome) {
+  std::optional<std::size_t> largest;
+  std::uint32_t gpus = 0;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    if (!jobs[j].iterations || !ran(outcome.jobs[j]) || jobs[j].shape.gpus <= gpus) continue;
+    largest = j;
+    gpus = jobs[j].shape.gpus;
+  }
+  return largest;
+}
+
 metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy,
                                     const scheduler::PlacementPolicy& placement,
                                     const std::vector<JobSpec>& jobs,
@@ -365,8 +365,8 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
   set_predictor_error(outcome, m);
   set_fairness(world, jobs, outcome, m);
   set_traffic(sum, m);
-  if (const JobRecord* largest = largest_inline(jobs, outcome)) {
-    out.attribution = largest->iterations.attribution;
+  if (const auto largest = largest_inline(jobs, outcome)) {
+    out.attribution = outcome.jobs[*largest].iterations.attribution;
     const auto total = static_cast<double>(out.attribution->total().count());
     if (total > 0) {
       m.set(Metric::communication_share_exposed,

@@ -69,7 +69,8 @@ std::vector<std::string> Spec::summary() const {
 }
 
 metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
-                                 metrics::RunFacts& facts, Progress* progress) {
+                                 metrics::RunFacts& facts, Progress* progress,
+                                 metrics::PolicyDetail* detail) {
   const World& world = spec.world();
   RAILYARD_CHECK(policy_index < world.policies.size(), "policy set {} of {}", policy_index,
                  world.policies.size());
@@ -103,6 +104,7 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   settings.streams = RngStreams(world.seed);
   settings.want_links =
       std::find(world.from_trace.begin(), world.from_trace.end(), false) != world.from_trace.end();
+  settings.want_history = detail != nullptr;
   const std::vector<cluster::JobSpec> jobs = jobs_under(world, policy);
   ProgressObserver observer(progress);
   const cluster::Outcome outcome = cluster::simulate(jobs, settings, &observer);
@@ -112,6 +114,7 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   facts.flows_touched += outcome.engine.network.flows_touched;
   facts.iterations_simulated += outcome.engine.iterations;
   facts.memo_hits += outcome.memo_hits;
+  if (detail != nullptr) *detail = policy_detail(world, jobs, outcome);
   return policy_result(world, policy, *placement, jobs, outcome);
 }
 

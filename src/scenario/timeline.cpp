@@ -39,6 +39,14 @@ class Drawing {
                    dag_.tasks.size());
   }
 
+  /// The tasks of those actors only, and no links.
+  Timeline draw_actors(const std::vector<bool>& wanted) {
+    for (std::uint32_t t = 0; t < dag_.tasks.size(); ++t) {
+      if (wanted[dag_.tasks[t].actor]) draw_task(t);
+    }
+    return std::move(out_);
+  }
+
   Timeline draw(std::string title) {
     out_.title = std::move(title);
     for (const topology::Link& link : topology_.links())
@@ -166,6 +174,23 @@ class Drawing {
 Timeline timeline(const workload::Recording& recording) {
   const BoundRecording bound = bind_recording(recording);
   return Drawing(*bound.program, bound.world.topology, recording.times).draw("");
+}
+
+Timeline pipeline_timeline(const Spec& spec, std::size_t policy) {
+  const World& world = spec.world();
+  const workload::Recording recording = record(spec, policy);
+  const BoundRecording bound = bind_recording(recording);
+  const scheduler::GangShape& shape = world.jobs.front().shape;
+  // Rank = tensor + TP · (data + DP · stage).
+  const auto of_first_replica = [&](Rank rank) {
+    return index(rank) % shape.tensor == 0 && index(rank) / shape.tensor % shape.data == 0;
+  };
+  std::vector<bool> wanted;
+  for (const auto& ranks : recording.dag.actors)
+    wanted.push_back(std::any_of(ranks.begin(), ranks.end(), of_first_replica));
+  Timeline out = Drawing(*bound.program, bound.world.topology, recording.times).draw_actors(wanted);
+  out.title = world.policies[policy].name;
+  return out;
 }
 
 Timeline timeline(const Spec& spec, std::size_t policy) {

@@ -24,12 +24,14 @@ std::uint64_t peak_rss_bytes() {
 /// The runs of all specs in order, handed out one at a time to whoever asks.
 class Pool {
  public:
-  Pool(std::span<const scenario::Spec> specs, Watcher* watcher) : specs_(specs), watcher_(watcher) {
+  Pool(std::span<const scenario::Spec> specs, Watcher* watcher, Keep keep)
+      : specs_(specs), watcher_(watcher), keep_(keep) {
     for (std::size_t spec = 0; spec < specs.size(); ++spec) {
       const std::size_t policies = specs[spec].policy_names().size();
       for (std::size_t policy = 0; policy < policies; ++policy) runs_.push_back({spec, policy});
       out_.push_back({std::vector<std::optional<metrics::PolicyResult>>(policies),
-                      std::vector<metrics::RunFacts>(policies)});
+                      std::vector<metrics::RunFacts>(policies),
+                      std::vector<metrics::PolicyDetail>(keep == Keep::details ? policies : 0)});
     }
   }
 
@@ -83,7 +85,9 @@ class Pool {
     metrics::RunFacts facts;
     const auto start = std::chrono::steady_clock::now();
     try {
-      metrics::PolicyResult result = scenario::run_policy(spec, run.policy, facts, &relay);
+      metrics::PolicyDetail detail;
+      metrics::PolicyResult result = scenario::run_policy(
+          spec, run.policy, facts, &relay, keep_ == Keep::details ? &detail : nullptr);
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
       facts.wall_s = wall.count();
       facts.peak_rss_bytes = peak_rss_bytes();
@@ -91,7 +95,10 @@ class Pool {
       if (relay.stopped()) return;
       out_[run.spec].policies[run.policy] = std::move(result);
       out_[run.spec].facts[run.policy] = facts;
-      if (watcher_ != nullptr) watcher_->finished(run);
+      if (keep_ == Keep::details) out_[run.spec].details[run.policy] = std::move(detail);
+      if (watcher_ == nullptr) return;
+      watcher_->finished(run);
+      if (out_[run.spec].complete()) watcher_->completed(run.spec, out_[run.spec]);
     } catch (const InternalError& error) {
       fail(std::make_exception_ptr(
           InternalError(fmt::format("{} (scenario {}, seed {}, policy {})", error.what(),
@@ -108,6 +115,7 @@ class Pool {
 
   std::span<const scenario::Spec> specs_;
   Watcher* watcher_;
+  Keep keep_;
   std::vector<Run> runs_;
   std::vector<Executed> out_;
   std::size_t next_ = 0;
@@ -131,9 +139,9 @@ std::vector<metrics::PolicyResult> Executed::finished() const {
 }
 
 std::vector<Executed> execute(std::span<const scenario::Spec> specs, unsigned threads,
-                              Watcher* watcher) {
+                              Watcher* watcher, Keep keep) {
   RAILYARD_CHECK(threads > 0, "nothing runs on no thread");
-  Pool pool(specs, watcher);
+  Pool pool(specs, watcher, keep);
   std::vector<std::thread> others;
   const auto wanted = std::min<std::size_t>(threads, pool.size());
   for (std::size_t i = 1; i < wanted; ++i) others.emplace_back([&pool] { pool.work(); });

@@ -19,8 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = ""
 SMALL = "tests/cli/small.json"
 SWEEP = "tests/cli/sweep.json"
-VERBS = ["run", "sweep", "compare", "check", "topology", "flows", "trace", "list", "digest",
-         "schema", "plan", "place", "calibrate"]
+VERBS = ["run", "sweep", "compare", "report", "check", "topology", "flows", "trace", "list",
+         "digest", "schema", "plan", "place", "calibrate", "init"]
 SECONDS = 300  # ends a hang, nothing else
 
 
@@ -241,7 +241,7 @@ class Run(Case):
     def test_out_holds_the_result_and_the_facts(self):
         done = self.good("run", SMALL, "--out", str(self.folder / "a/b"), "--format", "json")
         self.assertEqual(sorted(path.name for path in (self.folder / "a/b").iterdir()),
-                         ["meta.json", "result.json"])
+                         ["detail.json", "meta.json", "result.json"])
         self.assertEqual((self.folder / "a/b/result.json").read_text(), done.stdout)
         meta = json.loads((self.folder / "a/b/meta.json").read_text())
         self.assertGreater(meta["total"]["events"], 0)

@@ -6,18 +6,25 @@ say() { printf 'railyard: %s\n' "$*" >&2; }
 # packages_of LIST…: the names in the lists, comments and empty lines left out.
 packages_of() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$@" | sort -u; }
 
+# provided: names that installed packages stand for, as a nodejs that brings npm along does.
+provided() {
+  dpkg-query --show --showformat='${db:Status-Abbrev}, ${Provides}\n' | sed -n 's/^ii *, //p' |
+    tr ',' '\n' | sed -e 's/(.*//' -e 's/[[:space:]]//g' | sort -u
+}
+
 # missing_packages LIST…: the names that are not installed. One dpkg-query for all of them: milliseconds.
 missing_packages() {
-  local wanted installed name
+  local wanted installed name missing=
   wanted=$(packages_of "$@")
   # Names of packages hold no spaces: they are split on purpose.
   installed=$(dpkg-query --show --showformat='${db:Status-Abbrev}${Package}\n' $wanted 2>/dev/null | sed -n 's/^ii *//p')
   for name in $wanted; do
     case $'\n'$installed$'\n' in
       *$'\n'$name$'\n'*) ;;
-      *) printf '%s\n' "$name" ;;
+      *) missing+=$name$'\n' ;;
     esac
   done
+  [ -z "$missing" ] || printf '%s' "$missing" | grep -vxF -f <(provided) || true
 }
 
 # as_root COMMAND…: as it is for root, through sudo for others.

@@ -91,7 +91,8 @@ struct Settings {
   Duration horizon = kHorizonMax;
   std::vector<scheduler::HostSlot> background;  ///< taken for the whole run, no traffic
   RngStreams streams{0};
-  bool want_links = false;  ///< link statistics of the largest job's steady state
+  bool want_links = false;    ///< link statistics of the largest job's steady state
+  bool want_history = false;  ///< Outcome's samples and holdings
 };
 
 enum class JobStatus : std::uint8_t { queued, running, finished, rejected };
@@ -129,6 +130,23 @@ struct CurvePoint {
   std::optional<double> retention;  ///< share of the reserved hosts that somebody still holds
 };
 
+/// The cluster from `at` until the next sample.
+struct Sample {
+  TimePoint at{};
+  std::uint64_t allocated_gpus = 0;
+  std::uint32_t queued_jobs = 0;
+  std::optional<double> fragmentation;  ///< empty while nothing or everything is taken
+};
+
+/// GPUs of one minipod that a job held for a time.
+struct Holding {
+  std::uint32_t job = 0;
+  MinipodId minipod{};
+  std::uint32_t gpus = 0;
+  TimePoint from{};  ///< when the run began: after the decision's latency
+  TimePoint to{};
+};
+
 struct Outcome {
   std::vector<JobRecord> jobs;  ///< as given
   TimePoint end{};              ///< last finish; where jobs still run, when the run ended
@@ -150,7 +168,10 @@ struct Outcome {
   std::uint64_t events = 0;
   training::EngineCounters engine;
   std::vector<network::LinkUsage> links;
+  std::vector<std::uint32_t> link_connections;  ///< of the job that `links` is about
   Duration links_window{};
+  std::vector<Sample> samples;    ///< where history is wanted
+  std::vector<Holding> holdings;  ///< in order of decisions, a job's by minipod
   std::vector<std::string> warnings;
 };
 

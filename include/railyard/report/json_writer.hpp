@@ -26,6 +26,8 @@ class JsonWriter {
   void value(std::uint64_t number);
   void value(std::uint32_t number) { value(std::uint64_t{number}); }
   void null();
+  /// A text that is JSON already.
+  void raw(std::string_view json);
   template <typename T>
   void value(const std::optional<T>& maybe) {
     if (maybe) {

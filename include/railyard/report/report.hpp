@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "railyard/metrics/detail.hpp"
 #include "railyard/metrics/run_result.hpp"
 #include "railyard/metrics/timeline.hpp"
 
@@ -41,6 +42,11 @@ struct Meta {
   std::vector<std::pair<std::string, metrics::RunFacts>> runs;  ///< by policy (or point and policy)
 };
 [[nodiscard]] std::string meta_json(const Meta& meta);
+
+/// What a page shows of a run beside its result, in columns: detail.json. It carries the result's
+/// digest.
+[[nodiscard]] std::string detail_json(const metrics::RunResult& result,
+                                      const metrics::Detail& detail);
 
 /// Timelines as Chrome trace events, which ui.perfetto.dev opens.
 [[nodiscard]] std::string perfetto_json(const std::vector<metrics::Timeline>& timelines);

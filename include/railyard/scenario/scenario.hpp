@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "railyard/config/document.hpp"
+#include "railyard/metrics/detail.hpp"
 #include "railyard/metrics/run_result.hpp"
 #include "railyard/metrics/timeline.hpp"
 #include "railyard/workload/recording.hpp"
@@ -58,11 +59,18 @@ class Progress {
 
 [[nodiscard]] metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy,
                                                metrics::RunFacts& facts,
-                                               Progress* progress = nullptr);
+                                               Progress* progress = nullptr,
+                                               metrics::PolicyDetail* detail = nullptr);
 /// Orders policies as in the scenario, computes metrics over the jobs finished under every policy,
 /// and the digest.
 [[nodiscard]] metrics::RunResult assemble(const Spec& spec,
                                           std::vector<metrics::PolicyResult> policies);
+
+/// What a page shows beside a result whose policies are named, from the details that their runs
+/// filled in, in that order; with an iteration of the first job under those named in `timelines`,
+/// where that job is no recorded one.
+[[nodiscard]] metrics::Detail detail(const Spec& spec, std::vector<metrics::PolicyDetail> policies,
+                                     const std::vector<std::string>& timelines);
 
 /// Where a rank of a job runs.
 struct RankPlace {
@@ -92,6 +100,8 @@ struct PlacedJob {
 /// stream with its tasks, and a row per link between switches (on a fabric without any: per link of
 /// its highest tier) with the times in which it was used.
 [[nodiscard]] metrics::Timeline timeline(const Spec& spec, std::size_t policy);
+/// The same without links, for the actors with tensor and data rank 0 only: one pipeline.
+[[nodiscard]] metrics::Timeline pipeline_timeline(const Spec& spec, std::size_t policy);
 /// The same of a recording whose times are those of a replay in its context.
 [[nodiscard]] metrics::Timeline timeline(const workload::Recording& recording);
 

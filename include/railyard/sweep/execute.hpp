@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "railyard/metrics/detail.hpp"
 #include "railyard/metrics/run_result.hpp"
 #include "railyard/scenario/scenario.hpp"
 
@@ -20,6 +21,16 @@ struct Run {
   std::size_t policy = 0;
 };
 
+/// What happened to one scenario. An interrupted run has no result.
+struct Executed {
+  std::vector<std::optional<metrics::PolicyResult>> policies;  ///< in scenario order
+  std::vector<metrics::RunFacts> facts;                        ///< one per policy
+  std::vector<metrics::PolicyDetail> details;                  ///< one per policy, where kept
+  [[nodiscard]] bool complete() const;
+  /// Results of the policies that finished, for scenario::assemble.
+  [[nodiscard]] std::vector<metrics::PolicyResult> finished() const;
+};
+
 /// Looks on. `execute` never calls two of these functions at once.
 class Watcher {
  public:
@@ -28,22 +39,18 @@ class Watcher {
   virtual void update(const Run&, double /*simulated_s*/, std::size_t /*jobs_done*/,
                       std::size_t /*jobs*/, std::uint64_t /*events*/) {}
   virtual void finished(const Run&) {}
+  /// All policies of a scenario are done. What it throws ends the others, as a run's fault does.
+  virtual void completed(std::size_t /*spec*/, const Executed&) {}
   /// True: start nothing more and leave what runs.
   [[nodiscard]] virtual bool stop() { return false; }
 };
 
-/// What happened to one scenario. An interrupted run has no result.
-struct Executed {
-  std::vector<std::optional<metrics::PolicyResult>> policies;  ///< in scenario order
-  std::vector<metrics::RunFacts> facts;                        ///< one per policy
-  [[nodiscard]] bool complete() const;
-  /// Results of the policies that finished, for scenario::assemble.
-  [[nodiscard]] std::vector<metrics::PolicyResult> finished() const;
-};
+/// Details take memory with every job: many scenarios go without.
+enum class Keep : std::uint8_t { results, details };
 
 /// Runs everything; one entry per spec. An exception of a run stops the others and is thrown here,
 /// with scenario, seed and policy added to an InternalError.
 [[nodiscard]] std::vector<Executed> execute(std::span<const scenario::Spec> specs, unsigned threads,
-                                            Watcher* watcher = nullptr);
+                                            Watcher* watcher = nullptr, Keep keep = Keep::results);
 
 }  // namespace railyard::sweep
