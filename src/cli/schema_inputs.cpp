@@ -421,6 +421,16 @@ std::string scenario_schema() {
 }
 
 std::string sweep_schema() {
+  const std::string range = object({{"from", number(-1e300, 1e300)},
+                                    {"to", number(-1e300, 1e300)},
+                                    {"scale", words({"linear", "log"})},
+                                    {"whole", boolean()},
+                                    {"unit", text()}},
+                                   {"from", "to"});
+  const std::string sample = object({{"points", integer(1)},
+                                     {"seed", integer(0)},
+                                     {"axes", map_of(any_of({array_of("true", 1), range}), 1)}},
+                                    {"points", "axes"});
   return root(
       "railyard sweep",
       object(
@@ -428,6 +438,10 @@ std::string sweep_schema() {
            {"scenario", text()},
            {"grid", map_of(array_of("true", 1), 1)},
            {"points", array_of(map_of("true"), 1)},
+           {"random", sample},
+           {"latin_hypercube", sample},
+           {"variables", map_of(text())},
+           {"constraints", array_of(text())},
            {"seeds", any_of({array_of(integer(0), 1),
                              object({{"first", integer(0)}, {"count", integer(1)}}, {"count"})})}},
           {"description", "scenario"}));

@@ -2,173 +2,118 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "output.hpp"
-#include "railyard/report/table.hpp"
+#include "railyard/core/digest.hpp"
+#include "railyard/report/compare.hpp"
+#include "railyard/sweep/store.hpp"
 #include "simulate.hpp"
+#include "sweep_table.hpp"
 
 namespace railyard::cli {
 
 namespace {
 
-/// The part of an axis a reader needs: the last name of its first pointer.
-std::string short_name(const std::string& axis) {
-  const std::string first = axis.substr(0, axis.find(' '));
-  return first.substr(first.rfind('/') + 1);
+/// This very program: a point that another build computed is not mixed with this one's.
+std::string program_fingerprint() {
+  std::ifstream in("/proc/self/exe", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return fmt::format("{:016x}", hash_text(text));
 }
 
-report::Column axis_column(const sweep::Sweep& sweep, std::size_t axis,
-                           const std::vector<sweep::PointResult>& points) {
-  std::string title = short_name(sweep.axes[axis]);
-  const auto same = [&](const std::string& other) { return short_name(other) == title; };
-  if (std::count_if(sweep.axes.begin(), sweep.axes.end(), same) > 1) title = sweep.axes[axis];
-  report::Column column{title, "", {}, false, false};
-  for (const sweep::PointResult& point : points) {
-    std::string value = sweep.points[point.index].values[axis];
-    if (value.size() > 1 && value.front() == '"') value = value.substr(1, value.size() - 2);
-    column.cells.push_back(value.empty() ? std::string(report::kNone) : value);
-  }
-  return column;
+sweep::Identity identity_of(const sweep::Sweep& sweep) {
+  return {{"version", std::string(metrics::version())},
+          {"build", program_fingerprint()},
+          {"scenario", sweep.scenario_fingerprint},
+          {"points", sweep.points_fingerprint}};
 }
 
-/// A row a point: its settings, who wins by what, then every other policy's ratio to the baseline
-/// in the same metric.
-report::Table point_table(const sweep::Sweep& sweep,
-                          const std::vector<sweep::PointResult>& points) {
-  report::Table table;
-  report::Column index{"point", "", {}, true, false};
-  report::Column seed{"seed", "", {}, false, false};
-  report::Column winner{"winner", "", {}, true, false};
-  report::Column by{"judged by", "", {}, true, false};
-  report::Column value{"its value", "", {}, false, false};
-
-  for (const sweep::PointResult& point : points) {
-    const auto decided = report::verdict(point.result);
-    index.cells.push_back(fmt::format("{}", point.index));
-    seed.cells.push_back(fmt::format("{}", point.result.seed));
-    const auto* best = decided ? &point.result.policies[decided->winner] : nullptr;
-    const auto key = decided
-                         ? metrics::metric_catalog()[static_cast<std::size_t>(decided->metric)].key
-                         : report::kNone;
-    const bool tie = decided && !decided->ties.empty();
-    winner.cells.push_back(best ? best->name +
-                                      (tie ? fmt::format(" (+{} equal)", decided->ties.size()) : "")
-                                : std::string(report::kNone));
-    by.cells.emplace_back(key);
-    value.cells.push_back(best ? fmt::format("{:.5g}", *best->metrics.get(decided->metric))
-                               : std::string(report::kNone));
-  }
-  table.columns.push_back(index);
-  for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis)
-    table.columns.push_back(axis_column(sweep, axis, points));
-  for (report::Column* column : {&seed, &winner, &by, &value})
-    table.columns.push_back(std::move(*column));
-  return table;
-}
-
-/// Ratio of each policy to the baseline, in the metric that decides the point.
-void add_ratios(report::Table& table, const std::vector<sweep::PointResult>& points) {
-  std::vector<std::string> names;
-  for (const sweep::PointResult& point : points) {
-    for (const auto& policy : point.result.policies) {
-      if (std::find(names.begin(), names.end(), policy.name) == names.end())
-        names.push_back(policy.name);
-    }
-  }
-  for (const std::string& name : names) {
-    report::Column column{name, "ratio", {}, false, false};
-    for (const sweep::PointResult& point : points) {
-      const auto decided = report::verdict(point.result);
-      const auto& policies = point.result.policies;
-      const auto at = std::find_if(policies.begin(), policies.end(),
-                                   [&](const auto& policy) { return policy.name == name; });
-      if (!decided || at == policies.end()) {
-        column.cells.emplace_back(report::kNone);
-      } else if (name == point.result.baseline) {
-        column.cells.emplace_back("base");
-      } else {
-        const auto& base = policies[report::policy_index(point.result, point.result.baseline)];
-        column.cells.push_back(report::ratio_text(*at->metrics.get(decided->metric),
-                                                  *base.metrics.get(decided->metric)));
-      }
-    }
-    table.columns.push_back(std::move(column));
-  }
-}
-
-/// Takes the columns that say the same in every row out of the table, as sentences: a row a point
-/// should fit the screen. The first column and those of the sweep's own axes stay.
-std::string take_constant(report::Table& table, std::size_t kept) {
-  std::string constant;
-  std::vector<report::Column> columns;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    report::Column& column = table.columns[i];
-    const auto differs = [&column](const std::string& cell) {
-      return cell != column.cells.front();
-    };
-    const bool varies = std::any_of(column.cells.begin(), column.cells.end(), differs);
-    if (i < kept || varies || column.cells.size() < 2) {
-      columns.push_back(std::move(column));
+/// Runs the points that the store does not have, and puts each into it as it is done.
+std::vector<sweep::PointResult> run_points(const CommandLine& line, const sweep::Sweep& sweep,
+                                           sweep::Store* store, report::Meta& meta) {
+  std::vector<std::optional<metrics::RunResult>> results(sweep.specs.size());
+  std::vector<scenario::Spec> specs;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < sweep.specs.size(); ++i) {
+    const std::string* text = store == nullptr ? nullptr : store->find(i);
+    if (text != nullptr) {
+      results[i] = report::parse_result(*text, fmt::format("point {}", i));
     } else {
-      constant +=
-          fmt::format("{}{} {}", constant.empty() ? "" : ", ", column.title, column.cells[0]);
+      specs.push_back(sweep.specs[i]);
+      numbers.push_back(i);
     }
   }
-  table.columns = std::move(columns);
-  return constant;
+  Wishes wishes;
+  if (store != nullptr) {
+    wishes.completed = [&](std::size_t spec, const sweep::Executed& executed) {
+      const auto result = scenario::assemble(specs[spec], executed.finished());
+      store->add(numbers[spec], report::result_json(result));
+    };
+  }
+  auto simulated = simulate(line, specs, wishes);
+  for (std::size_t i = 0; i < simulated.size(); ++i) {
+    for (const auto& [policy, facts] : simulated[i].facts)
+      meta.runs.emplace_back(fmt::format("{} {}", numbers[i], policy), facts);
+    // A point that was interrupted half-way is no point of the table.
+    if (simulated[i].complete) results[numbers[i]] = std::move(simulated[i].result);
+  }
+  std::vector<sweep::PointResult> points;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i]) points.push_back({i, std::move(*results[i])});
+  }
+  return points;
 }
 
-std::string rendered(const sweep::Sweep& sweep, const std::vector<sweep::PointResult>& points,
-                     report::Format format) {
-  if (format == report::Format::csv) return points_csv(sweep, points);
-  if (format == report::Format::json) {
-    std::string out = "[";
-    for (const sweep::PointResult& point : points) {
-      if (out.size() > 1) out += ',';
-      out += '\n' + report::result_json(point.result);
-    }
-    return out + "]\n";
-  }
-  auto table = point_table(sweep, points);
-  add_ratios(table, points);
-  std::string head = report::wrapped("", fmt::format("{}: {}", sweep.name, sweep.description));
-  const std::string constant = take_constant(table, 1 + sweep.axes.size());
-  if (!constant.empty()) head += '\n' + report::wrapped("in every point: ", constant);
-  return head + '\n' + (format == report::Format::markdown ? to_markdown(table) : to_text(table));
+void say_resumed(const CommandLine& line, const sweep::Sweep& sweep, const sweep::Store& store) {
+  if (line.has("quiet") || !line.has("resume")) return;
+  const std::string damaged =
+      store.damaged() > 0 ? fmt::format("; {} damaged ones are run again", store.damaged()) : "";
+  say(fmt::format("resumed: {} of {} points were finished{}", store.size(), sweep.points.size(),
+                  damaged));
+}
+
+int dry_run(const sweep::Sweep& sweep) {
+  const std::string left_out =
+      sweep.left_out > 0 ? fmt::format("; {} do not meet the constraints", sweep.left_out) : "";
+  write_stdout(fmt::format("{}: {} points are well, nothing was simulated{}\n", sweep.name,
+                           sweep.points.size(), left_out));
+  return kGood;
 }
 
 }  // namespace
 
 int run_sweep(const CommandLine& line, const config::Document& document) {
-  const report::Format format = line.format();
+  static_cast<void>(line.format());
+  static_cast<void>(pareto_metrics(line));
+  const auto out = line.text("out");
+  if (line.has("resume") && !out)
+    throw config::ConfigError("--resume: give the folder of the sweep with --out DIR");
   const auto sweep =
       sweep::load(document, scenario_name(line.words().at(0)), line.changes(), line.number("seed"));
-  if (line.has("dry-run")) {
-    write_stdout(fmt::format("{}: {} points are well, nothing was simulated\n", sweep.name,
-                             sweep.points.size()));
-    return kGood;
-  }
-  const auto out = line.text("out");
-  if (out) prepare_folder(*out);
-  const auto simulated = simulate(line, sweep.specs);
-  std::vector<sweep::PointResult> points;
-  report::Meta meta{
-      std::string(metrics::version()), line.command(), line.jobs(), line.elapsed_s(), {}};
-  for (std::size_t i = 0; i < simulated.size(); ++i) {
-    for (const auto& [policy, facts] : simulated[i].facts)
-      meta.runs.emplace_back(fmt::format("{} {}", i, policy), facts);
-    // A point that was interrupted half-way is no point of the table.
-    if (simulated[i].result && simulated[i].complete) points.push_back({i, *simulated[i].result});
-  }
+  if (line.has("dry-run")) return dry_run(sweep);
+  std::optional<sweep::Store> store;
   if (out) {
-    write_file(std::filesystem::path(*out) / "points.csv", points_csv(sweep, points));
-    write_file(std::filesystem::path(*out) / "meta.json", report::meta_json(meta));
+    prepare_folder(*out);
+    store.emplace(*out, identity_of(sweep), line.has("resume"));
+    say_resumed(line, sweep, *store);
   }
-  write_stdout(rendered(sweep, points, format));
+  report::Meta meta{std::string(metrics::version()), line.command(), line.jobs(), 0, {}};
+  const auto points = run_points(line, sweep, store ? &*store : nullptr, meta);
+  meta.wall_s = line.elapsed_s();
+  if (out) {
+    const std::filesystem::path folder(*out);
+    write_file(folder / "points.csv", points_csv(sweep, points));
+    write_file(folder / "points.json", points_json(sweep, points));
+    sweep::write_sqlite(sweep, points, folder / "points.sqlite");
+    write_file(folder / "meta.json", report::meta_json(meta));
+  }
+  write_stdout(sweep_text(line, sweep, points));
   if (exit_code() == kInterrupted) {
-    say(fmt::format("interrupted: {} of {} points are kept", points.size(), sweep.points.size()));
+    say(fmt::format("interrupted: {} of {} points are kept{}", points.size(), sweep.points.size(),
+                    out ? "; --resume runs the others" : ""));
   }
   return exit_code();
 }
@@ -177,13 +122,22 @@ int sweep(const Arguments& arguments) {
   CommandLine line(
       {"sweep",
        "SWEEP",
-       "Runs a scenario with every setting of a grid or list, and prints a row a point: settings, "
-       "the winner, and\n"
-       "each policy's ratio to the baseline in the metric that decides.",
-       {"railyard sweep scenarios/sweeps/alpha_interval.json --out build/alpha_interval"}});
+       "Runs a scenario with every setting of a grid, a list or a sample, and prints a row a "
+       "point: settings, the\n"
+       "winner, and each policy's ratio to the baseline in the metric that decides; then the best "
+       "settings, means\n"
+       "over seeds with 95 % confidence intervals.",
+       {"railyard sweep scenarios/sweeps/alpha_interval.json",
+        "railyard sweep scenarios/sweeps/alpha_interval.json --out build/alpha_interval --resume",
+        "railyard sweep scenarios/sweeps/alpha_interval.json --pareto "
+        "throughput_tokens_per_s,queue_s_mean"}});
   line.simulation_options().format_option();
   line.option("out", "DIR",
-              "writes points.csv (grid index, parameters, seed, every metric) and meta.json there");
+              "writes points.csv (grid index, parameters, seed, every metric), points.json, "
+              "points.sqlite and meta.json there; every finished point is on disk at once, in "
+              "points.log");
+  line.flag("resume", "goes on with the sweep in --out: runs what is not there");
+  line.option("pareto", "METRIC,METRIC", "prints the settings that nothing beats in both metrics");
   line.flag("dry-run", "checks every point, simulates nothing");
   if (!line.parse(arguments)) return kGood;
   line.expect_words(1, 1, "one sweep file");

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
 
+#include "draw.hpp"
 #include "railyard/config/reader.hpp"
 #include "railyard/core/check.hpp"
+#include "railyard/core/digest.hpp"
 
 namespace railyard::sweep {
 
@@ -14,25 +19,13 @@ namespace {
 using config::Errors;
 using config::Node;
 
-constexpr std::size_t kMaxPoints = 100'000;
-
-std::vector<std::string> pointers_of(std::string_view axis) {
-  std::vector<std::string> out;
-  while (!axis.empty()) {
-    const std::size_t end = std::min(axis.find(' '), axis.size());
-    if (end > 0) out.emplace_back(axis.substr(0, end));
-    axis.remove_prefix(std::min(end + 1, axis.size()));
-  }
-  return out;
-}
-
 /// "grid": the product of its values, first key slowest.
 void read_grid(const Node& grid, Errors& errors, Sweep& sweep) {
   if (!grid.is_object() || grid.size() == 0) {
     errors.add(grid, "expected an object of JSON pointers with an array of values each");
     return;
   }
-  sweep.points.push_back({std::vector<std::string>(grid.size()), 0});
+  sweep.points.push_back({std::vector<std::string>(grid.size()), 0, 0});
   for (std::size_t axis = 0; axis < grid.size(); ++axis) {
     sweep.axes.emplace_back(grid.key_at(axis));
     const Node values = grid.at(axis);
@@ -108,6 +101,75 @@ std::vector<std::uint64_t> read_seeds(config::Reader& reader) {
   return seeds;
 }
 
+/// The one of "grid", "points", "random" and "latin_hypercube" that is there, and the constraints.
+void read_settings(config::Reader& reader, Sweep& sweep) {
+  Errors& errors = reader.errors();
+  std::vector<std::string_view> given;
+  for (const std::string_view form : {"grid", "points", "random", "latin_hypercube"}) {
+    if (reader.has(form)) given.push_back(form);
+  }
+  const auto grid = reader.child("grid");
+  const auto points = reader.child("points");
+  const auto random = reader.child("random");
+  const auto latin = reader.child("latin_hypercube");
+  const Conditions conditions = read_conditions(reader);
+  if (given.size() > 1) {
+    errors.add(reader.node(),
+               fmt::format("\"{}\" and \"{}\" cannot both be given", given[0], given[1]));
+    return;
+  }
+  if (grid) {
+    read_grid(*grid, errors, sweep);
+  } else if (points) {
+    read_points(*points, errors, sweep);
+  } else if (random) {
+    draw_points(*random, false, conditions, errors, sweep);
+  } else if (latin) {
+    draw_points(*latin, true, conditions, errors, sweep);
+  } else {
+    errors.add(reader.node(), "\"grid\", \"points\", \"random\" or \"latin_hypercube\" is missing");
+  }
+  if (errors.empty()) apply_conditions(conditions, errors, reader.node(), sweep);
+}
+
+/// Of a document and of every file it names, as deep as they name others: a change of a topology
+/// or trace is a change of the scenario.
+void add_files(const Node& node, std::set<std::filesystem::path>& seen, Digest& digest) {
+  if (node.is_string()) {
+    const std::filesystem::path path = node.directory() / node.string();
+    std::error_code ignored;
+    if (node.string().find('.') == std::string::npos ||
+        !std::filesystem::is_regular_file(path, ignored) || !seen.insert(path).second) {
+      return;
+    }
+    std::ifstream in(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    digest.add(std::string_view(text));
+    if (path.extension() == ".json")
+      add_files(config::Document::parse_file(path).root(), seen, digest);
+    return;
+  }
+  if (!node.is_object() && !node.is_array()) return;
+  for (std::size_t i = 0; i < node.size(); ++i) add_files(node.at(i), seen, digest);
+}
+
+void add_fingerprints(const config::Document& sweep_file, const config::Document& scenario,
+                      Sweep& sweep) {
+  Digest of_scenario;
+  std::set<std::filesystem::path> seen;
+  of_scenario.add(std::string_view(scenario.root().dump()));
+  add_files(scenario.root(), seen, of_scenario);
+  add_files(sweep_file.root(), seen, of_scenario);
+  sweep.scenario_fingerprint = of_scenario.hex();
+  Digest of_points;
+  for (const std::string& axis : sweep.axes) of_points.add(std::string_view(axis));
+  for (const Point& point : sweep.points) {
+    for (const std::string& value : point.values) of_points.add(std::string_view(value));
+    of_points.add(point.seed);
+  }
+  sweep.points_fingerprint = of_points.hex();
+}
+
 std::string point_text(const Sweep& sweep, std::size_t index) {
   std::string out = fmt::format("point {}", index);
   for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) {
@@ -138,6 +200,7 @@ void load_points(Sweep& sweep, const config::Document& base, const std::string& 
         sweep.specs.push_back(scenario::load(document, scenario_name, one));
         seeded.push_back(sweep.points[i]);
         seeded.back().seed = sweep.specs.back().seed();
+        seeded.back().setting = i;
       }
     } catch (const config::ConfigError& error) {
       for (const std::string& line : error.lines())
@@ -163,16 +226,7 @@ Sweep load(const config::Document& document, const std::string& name, const Chan
   sweep.name = name;
   sweep.description = reader.required<std::string>("description");
   const auto path = reader.required<std::filesystem::path>("scenario");
-  const auto grid = reader.child("grid");
-  const auto points = reader.child("points");
-  if (grid.has_value() == points.has_value()) {
-    errors.add(document.root(), grid ? "\"grid\" and \"points\" cannot both be given"
-                                     : "\"grid\" or \"points\" is missing");
-  } else if (grid) {
-    read_grid(*grid, errors, sweep);
-  } else {
-    read_points(*points, errors, sweep);
-  }
+  read_settings(reader, sweep);
   const auto seeds = read_seeds(reader);
   reader.finish();
   errors.throw_if_any();
@@ -182,6 +236,7 @@ Sweep load(const config::Document& document, const std::string& name, const Chan
   load_points(sweep, scenario, path.stem().string(), document.root().directory(), seeds, seed,
               errors);
   errors.throw_if_any();
+  add_fingerprints(document, scenario, sweep);
   return sweep;
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("a point that cannot run is refused before any other runs, by its numb
 }
 
 TEST_CASE("a sweep says what is missing or too much") {
-  CHECK(has(error_of(R"("seeds": [1])"), "\"grid\" or \"points\" is missing"));
+  CHECK(has(error_of(R"("seeds": [1])"), "\"random\" or \"latin_hypercube\" is missing"));
   CHECK(has(error_of(R"("grid": {"/seed": [1]}, "points": [{}])"), "cannot both be given"));
   CHECK(has(error_of(R"("grid": {"/seed": []})"), "at least one value"));
   CHECK(has(error_of(R"("grid": {"/seed": [1]}, "seeds": [-1])"), "cannot be negative"));
