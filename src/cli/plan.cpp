@@ -6,6 +6,7 @@
 #include <array>
 
 #include "command_line.hpp"
+#include "models.hpp"
 #include "output.hpp"
 #include "parallel.hpp"
 #include "railyard/metrics/run_result.hpp"
@@ -19,29 +20,15 @@ namespace railyard::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
 using study::Finalist;
 using study::PlanRequest;
 using study::PlanResult;
 
 constexpr std::size_t kShown = 10;
 
-/// A file, or the name of one in workloads/models.
 workload::ModelSpec model_of(const std::string& word) {
-  fs::path path = word;
-  const fs::path folder = bundled("workloads");
-  if (!fs::exists(path) && !folder.empty() && fs::exists(folder / "models" / (word + ".json")))
-    path = folder / "models" / (word + ".json");
-  if (!fs::exists(path) && path.extension() != ".json" && !folder.empty()) {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder / "models"))
-      names.push_back(entry.path().stem().string());
-    std::sort(names.begin(), names.end());
-    throw config::ConfigError(unknown(fmt::format("no file and no model is called \"{}\"", word),
-                                      word, {names.begin(), names.end()}));
-  }
   config::Errors errors;
-  const auto document = config::Document::parse_file(path);
+  const auto document = config::Document::parse_file(model_path(word));
   workload::ModelSpec model = workload::read_model(document.root(), errors);
   errors.throw_if_any();
   return model;
