@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""test_readme.py PROGRAM: the README's commands work and its output is the real one."""
+"""test_readme.py PROGRAM: the commands of README and guide work, and the README's output is the
+real one."""
 
 import pathlib
 import re
@@ -10,6 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
+GUIDE = (ROOT / "docs/guide.md").read_text()
 PROGRAM = ""
 
 
@@ -24,9 +26,10 @@ class Readme(unittest.TestCase):
         self.assertIn("```\n" + done.stdout + "```\n", README)
 
     def test_every_command_works(self):
-        commands = re.findall(r"^build/release/railyard (.+)$", README, re.MULTILINE)
-        self.assertGreaterEqual(len(commands), 7)
-        for command in commands:
+        pages = [re.findall(r"^build/release/railyard (.+)$", page, re.MULTILINE)
+                 for page in (README, GUIDE)]
+        self.assertTrue(all(len(commands) >= 7 for commands in pages))
+        for command in dict.fromkeys(pages[0] + pages[1]):
             with self.subTest(command=command):
                 words = shlex.split(command)
                 if words[0] == "sweep":  # its points are run by test_scenarios.py

@@ -22,6 +22,7 @@ QUICKSTART = "scenarios/quickstart.json"
 PENALTY = "scenarios/minipod_penalty.json"
 TABLE1 = "scenarios/arnold_table1.json"
 EXPERTS = "scenarios/moe_placement.json"
+CORE = "scenarios/oversubscription.json"
 
 
 def railyard(*arguments):
@@ -65,6 +66,24 @@ class Experts(unittest.TestCase):
                 self.assertGreater(parts["exposed_ep"], 0)
                 self.assertEqual(policy["metrics"]["jobs_finished"], 2)
                 self.assertGreater(policy["metrics"]["mfu"], 0.05)
+
+
+class Oversubscription(unittest.TestCase):
+    """scenarios/oversubscription.json"""
+
+    def test_a_thinner_core_is_never_faster_and_hurts_scattered_groups_most(self):
+        """Under spray nothing is drawn: 1:1 and 16:1 differ in capacity alone."""
+        wide, thin = (
+            simulate(CORE, "--set", '/network/routing="spray"', "--set",
+                     "/topology/spines_per_minipod=16", "--set", "/topology/cores=16", "--set",
+                     f"/topology/oversubscription/minipod={ratio}") for ratio in (1, 16))
+        lost = {}
+        for name in wide["policies"]:
+            times = [value(result, name, "iteration_s_mean") for result in (wide, thin)]
+            self.assertGreaterEqual(times[1], times[0] * (1 - 1e-9), name)
+            lost[name] = times[1] / times[0] - 1
+        self.assertEqual(max(lost, key=lost.get), "random_fit", lost)
+        self.assertLess(lost["arnold_dp"], 0.5 * lost["random_fit"], lost)
 
 
 class OwnGpu(unittest.TestCase):

@@ -34,6 +34,10 @@ class Studies(unittest.TestCase):
         self.assertGreater(shares["adaptive, path"], 0.85)
         self.assertAlmostEqual(shares["spray"], 1.0)
 
+    def test_what_is_written_of_claims_is_what_is_found(self):
+        """docs/claims.md is what its study writes today."""
+        self.assertIn("up to date", study("seeds_claims.py", "--check"))
+
     def test_the_minipod_penalty_counts_collisions(self):
         """A sweep of two seeds. 32 sends on 32 uplinks: the fullest uplink carries 3 to 5 of them,
         so the slowest keeps 0.2 to 0.34; spraying loses nothing."""
