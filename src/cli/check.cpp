@@ -5,6 +5,7 @@
 
 #include "output.hpp"
 #include "railyard/report/baseline.hpp"
+#include "railyard/report/junit.hpp"
 #include "railyard/report/table.hpp"
 #include "railyard/workload/recording.hpp"
 #include "simulate.hpp"
@@ -31,9 +32,14 @@ std::vector<fs::path> recorded_traces() {
   return out;
 }
 
-/// Does every task of the recording still end at its tick? Traces say where and how they ran, so
-/// nothing of this command changes them.
-bool trace_holds(const fs::path& file) {
+/// Scenarios go by their stem, traces by their name.
+std::string shown_name(const fs::path& file) {
+  return (is_trace(file) ? file.filename() : file.stem()).string();
+}
+
+/// Does every task of the recording still end at its tick? Empty: yes; else what moved. Traces say
+/// where and how they ran, so nothing of this command changes them.
+std::optional<std::string> check_trace(const fs::path& file) {
   const workload::Recording recording = workload::read_recording(file);
   if (recording.times.empty()) {
     throw config::ConfigError(fmt::format(
@@ -43,22 +49,19 @@ bool trace_holds(const fs::path& file) {
   const auto [then, now] =
       std::mismatch(recording.times.begin(), recording.times.end(), times.begin(), times.end());
   if (then == recording.times.end()) {
-    write_stdout(
-        fmt::format("{}: all {} tasks end as recorded\n", file.filename().string(), times.size()));
-    return true;
+    write_stdout(fmt::format("{}: all {} tasks end as recorded\n", shown_name(file), times.size()));
+    return std::string();
   }
   const auto end = [](const std::vector<workload::TaskTimes>& all) {
     Duration last{};
     for (const workload::TaskTimes& one : all) last = std::max(last, one.end);
     return in_seconds(last);
   };
-  write_stdout(fmt::format(
-      "{}: recorded {} s, now {} s; task {} is the first to differ: it ran from {} to {} s, now "
+  return fmt::format(
+      "recorded {} s, now {} s; task {} is the first to differ: it ran from {} to {} s, now "
       "from {} to {} s\n",
-      file.filename().string(), end(recording.times), end(times), then - recording.times.begin(),
-      in_seconds(then->start), in_seconds(then->end), in_seconds(now->start),
-      in_seconds(now->end)));
-  return false;
+      end(recording.times), end(times), then - recording.times.begin(), in_seconds(then->start),
+      in_seconds(then->end), in_seconds(now->start), in_seconds(now->end));
 }
 
 std::vector<fs::path> recordings(const CommandLine& line) {
@@ -154,6 +157,26 @@ int add(const CommandLine& line, const std::string& scenario, const std::string&
   return kGood;
 }
 
+/// What moved; empty: nothing. Nothing at all when interrupted.
+std::optional<std::string> check_scenario(const CommandLine& line, const fs::path& file,
+                                          const std::string& reason) {
+  const report::Baseline before = report::read_baseline(file);
+  const auto after = rerun(line, file, before);
+  if (!after) return std::nullopt;
+  const report::Table table = drift_table(before, *after);
+  const std::size_t moved = table.columns[0].cells.size();
+  if (moved == 0) {
+    write_stdout(fmt::format("{}: as recorded\n", shown_name(file)));
+    return std::string();
+  }
+  if (line.has("accept")) record(file, before, *after, reason);
+  return fmt::format("{} values moved\n{}", moved, to_text(table));
+}
+
+bool changes_scenarios(const CommandLine& line) {
+  return line.has("accept") || !line.changes().empty() || line.has("seed");
+}
+
 }  // namespace
 
 int check(const Arguments& arguments) {
@@ -172,6 +195,7 @@ int check(const Arguments& arguments) {
   line.flag("accept", "records what was found, in place of what was recorded; wants --reason");
   line.option("add", "SCENARIO", "records a scenario for the first time; wants --reason");
   line.option("reason", "TEXT", "why results moved, for the record");
+  line.option("junit", "FILE", "writes the verdicts as JUnit XML, for CI systems");
   if (!line.parse(arguments)) return kGood;
   const std::string reason = line.text("reason").value_or("");
   if (reason.empty() && (line.has("accept") || line.has("add"))) {
@@ -180,36 +204,34 @@ int check(const Arguments& arguments) {
   if (line.has("accept") && !line.changes().empty()) {
     throw config::ConfigError("--accept records the scenario as it stands; leave out --set");
   }
+  if (line.has("add") && line.has("junit")) {
+    throw config::ConfigError("--junit: --add compares nothing; leave it out");
+  }
   if (const auto scenario = line.text("add")) return add(line, *scenario, reason);
 
-  bool any = false;
+  std::vector<report::CheckedCase> cases;
   for (const fs::path& file : recordings(line)) {
-    if (is_trace(file)) {
-      if (line.has("accept") || !line.changes().empty() || line.has("seed")) {
-        if (line.words().empty()) continue;
-        throw config::ConfigError(fmt::format(
-            "{}: a trace is recorded with `railyard trace record`, and holds its own settings; "
-            "leave out --accept, --set and --seed",
-            file.string()));
-      }
-      any = !trace_holds(file) || any;
-      continue;
+    if (is_trace(file) && changes_scenarios(line)) {
+      if (line.words().empty()) continue;
+      throw config::ConfigError(fmt::format(
+          "{}: a trace is recorded with `railyard trace record`, and holds its own settings; leave "
+          "out --accept, --set and --seed",
+          file.string()));
     }
-    const report::Baseline before = report::read_baseline(file);
-    const auto after = rerun(line, file, before);
-    if (!after) return kInterrupted;
-    const report::Table table = drift_table(before, *after);
-    const std::size_t moved = table.columns[0].cells.size();
-    if (moved == 0) {
-      write_stdout(fmt::format("{}: as recorded\n", file.stem().string()));
-      continue;
-    }
-    write_stdout(
-        fmt::format("{}: {} values moved\n{}", file.stem().string(), moved, to_text(table)));
-    any = true;
-    if (line.has("accept")) record(file, before, *after, reason);
+    const double before_s = line.elapsed_s();
+    const auto moved = is_trace(file) ? check_trace(file) : check_scenario(line, file, reason);
+    if (!moved) return kInterrupted;
+    if (!moved->empty()) write_stdout(fmt::format("{}: {}", shown_name(file), *moved));
+    cases.push_back({.name = shown_name(file),
+                     .seconds = line.elapsed_s() - before_s,
+                     .failure = line.has("accept") ? std::string() : *moved});
   }
-  return any && !line.has("accept") ? kDiffers : kGood;
+  if (const auto junit = line.text("junit")) {
+    write_file(*junit, report::junit_xml("railyard check", cases));
+  }
+  const bool any =
+      std::any_of(cases.begin(), cases.end(), [](const auto& one) { return !one.failure.empty(); });
+  return any ? kDiffers : kGood;
 }
 
 }  // namespace railyard::cli

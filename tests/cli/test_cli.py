@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = ""
@@ -407,10 +408,20 @@ class Check(Case):
         record["policies"]["best_fit"]["metrics"]["mfu"] *= 1.5
         file.write_text(json.dumps(record))
         self.assertEqual(railyard("check", *baselines).returncode, 1)
+        junit = self.folder / "junit.xml"
+        self.assertEqual(railyard("check", *baselines, "--junit", str(junit)).returncode, 1)
+        suite = ElementTree.parse(junit).getroot()
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "1"))
+        failure = suite.find("testcase[@name='small']/failure")
+        self.assertIn("values moved", failure.get("message"))
+        self.assertIn("mfu", failure.text)
+        self.refused(2, "--junit: --add compares nothing", "check", *baselines, "--add", SMALL,
+                     "--reason", "x", "--junit", str(junit))
         self.refused(2, "--reason", "check", *baselines, "--accept")
         self.good("check", *baselines, "--accept", "--reason", "a test broke it")
         self.assertEqual(json.loads(file.read_text())["reason"], "a test broke it")
-        self.good("check", *baselines)
+        self.good("check", *baselines, "--junit", str(junit))
+        self.assertEqual(ElementTree.parse(junit).getroot().get("failures"), "0")
 
     def test_recorded_traces_hold_to_the_tick_and_a_moved_task_is_named(self):
         shipped = sorted(ROOT.glob("workloads/traces/*.json.gz"))

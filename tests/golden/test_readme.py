@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_readme.py PROGRAM: the commands of README and guide work, and the README's output is the
-real one."""
+"""test_readme.py PROGRAM: the commands of README, guide and CI page work, and the README's output
+is the real one."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
-GUIDE = (ROOT / "docs/guide.md").read_text()
+PAGES = [README, *((ROOT / "docs" / page).read_text() for page in ("guide.md", "ci.md"))]
 PROGRAM = ""
 
 
@@ -26,10 +26,10 @@ class Readme(unittest.TestCase):
         self.assertIn("```\n" + done.stdout + "```\n", README)
 
     def test_every_command_works(self):
-        pages = [re.findall(r"^build/release/railyard (.+)$", page, re.MULTILINE)
-                 for page in (README, GUIDE)]
-        self.assertTrue(all(len(commands) >= 7 for commands in pages))
-        for command in dict.fromkeys(pages[0] + pages[1]):
+        pages = [re.findall(r"^ *(?:- run: |- )?build/release/railyard (.+)$", page, re.MULTILINE)
+                 for page in PAGES]
+        self.assertTrue(all(len(commands) >= 4 for commands in pages))
+        for command in dict.fromkeys(sum(pages, [])):
             with self.subTest(command=command):
                 words = shlex.split(command)
                 if words[0] == "sweep":  # its points are run by test_scenarios.py
