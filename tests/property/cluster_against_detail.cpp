@@ -6,6 +6,7 @@
 #include "railyard/cluster/cluster.hpp"
 #include "railyard/core/rng.hpp"
 #include "support/fabric.hpp"
+#include "support/two_sides.hpp"
 #include "training/engine.hpp"
 
 using namespace railyard;
@@ -19,34 +20,15 @@ struct SharedUplink {
 
   [[nodiscard]] std::shared_ptr<const training::Program> job(std::uint32_t half, Duration compute,
                                                              Bytes size) const {
-    workload::DagBuilder builder;
-    workload::IterationDag& dag = builder.dag();
-    dag.ranks = 8;
-    dag.streams = 2;
-    for (std::uint32_t side = 0; side < 2; ++side) {
-      dag.actors.emplace_back();
-      for (std::uint32_t r = 0; r < 4; ++r) {
-        dag.actors.back().push_back(static_cast<Rank>(side * 4 + r));
-      }
-    }
-    workload::Task computing;
-    computing.duration = compute;
-    const std::uint32_t first = builder.add(computing, {});
-    workload::Task sending;
-    sending.kind = workload::TaskKind::send;
-    sending.cause = workload::Cause::pipeline;
-    sending.stream = 1;
-    sending.peer = 1;
-    sending.size = size;
-    builder.add(sending, std::span(&first, 1));
     std::vector<GpuId> gpus;
     for (std::uint32_t side = 0; side < 2; ++side) {
       for (std::uint32_t g = 0; g < 4; ++g) {
         gpus.push_back(static_cast<GpuId>(side * 8 + half * 4 + g));
       }
     }
-    return training::bind(std::make_shared<const workload::IterationDag>(std::move(dag)), gpus,
-                          topology, network, half);
+    return training::bind(
+        std::make_shared<const workload::IterationDag>(test::compute_then_send(4, compute, size)),
+        gpus, topology, network, half);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "support/cluster_bench.hpp"
+#include "support/two_sides.hpp"
 
 using namespace railyard;
 using namespace railyard::cluster;
@@ -19,30 +20,11 @@ std::unique_ptr<TrafficPolicy> traffic(const std::string& json) {
 
 /// 16 ranks on two hosts: the first host computes, then sends 125 MB a GPU to the second: 10 ms.
 JobSpec sender(const std::string& name, Duration compute, std::int32_t priority) {
-  workload::DagBuilder builder;
-  workload::IterationDag& dag = builder.dag();
-  dag.ranks = 16;
-  dag.streams = 2;
-  for (std::uint32_t host = 0; host < 2; ++host) {
-    dag.actors.emplace_back();
-    for (std::uint32_t g = 0; g < 8; ++g) {
-      dag.actors.back().push_back(static_cast<Rank>(host * 8 + g));
-    }
-  }
-  workload::Task computing;
-  computing.duration = compute;
-  const std::uint32_t first = builder.add(computing, {});
-  workload::Task sending;
-  sending.kind = workload::TaskKind::send;
-  sending.cause = workload::Cause::pipeline;
-  sending.stream = 1;
-  sending.peer = 1;
-  sending.size = Bytes(125'000'000);
-  builder.add(sending, std::span(&first, 1));
   JobSpec job;
   job.name = name;
   job.shape = {.gpus = 16, .tensor = 8, .pipeline = 2, .data = 1};
-  job.dag = std::make_shared<const workload::IterationDag>(std::move(dag));
+  job.dag = std::make_shared<const workload::IterationDag>(
+      test::compute_then_send(8, compute, Bytes(125'000'000)));
   job.iterations = 100;
   job.priority = priority;
   return job;

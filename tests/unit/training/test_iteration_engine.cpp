@@ -9,6 +9,7 @@
 #include "railyard/workload/transformer.hpp"
 #include "support/fabric.hpp"
 #include "support/small_training.hpp"
+#include "support/two_sides.hpp"
 
 using namespace railyard;
 using namespace railyard::training;
@@ -258,31 +259,17 @@ TEST_CASE("two jobs that fill one uplink take between one and two times as long"
 // come last: 10 + 10 ms, and the gradients are there at 20 ms as well.
 TEST_CASE("where gradients come last, others do not wait for them") {
   const auto topology = build_fabric(plain_clos("[2]"));
-  workload::DagBuilder builder;
-  workload::IterationDag& dag = builder.dag();
-  dag.ranks = 16;
-  dag.streams = 3;
-  for (std::uint32_t host = 0; host < 2; ++host) {
-    dag.actors.emplace_back();
-    for (std::uint32_t g = 0; g < 8; ++g) {
-      dag.actors.back().push_back(static_cast<Rank>(host * 8 + g));
-    }
-  }
-  workload::Task send;
-  send.kind = workload::TaskKind::send;
-  send.peer = 1;
-  send.size = Bytes(125'000'000);
-  send.cause = workload::Cause::data;
-  builder.add(send, {});
-  send.cause = workload::Cause::pipeline;
-  send.stream = 1;
-  const std::uint32_t urgent = builder.add(send, {});
+  workload::DagBuilder builder = test::two_sides(8, 3);
+  const Bytes size(125'000'000);
+  builder.add(test::send_across(workload::Cause::data, 0, size), {});
+  const std::uint32_t urgent =
+      builder.add(test::send_across(workload::Cause::pipeline, 1, size), {});
   workload::Task computing;
   computing.actor = 1;
   computing.stream = 2;
   computing.duration = Duration(1'000'000'000);
   builder.add(computing, std::span(&urgent, 1));
-  const auto whole = shared(std::move(dag));
+  const auto whole = shared(std::move(builder.dag()));
   auto network = free_of_latency(topology, "spray");
   CHECK(iteration_of(bind(whole, first_gpus(16), topology, network, 0), topology) ==
         Duration(3'000'000'000));
