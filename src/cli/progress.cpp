@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 
 #include "output.hpp"
 #include "railyard/config/document.hpp"
@@ -49,7 +50,12 @@ ProgressLine::ProgressLine(const CommandLine& line, std::span<const scenario::Sp
         unknown(fmt::format("--progress: \"{}\" is unknown", when), when, known));
   }
   shown_ = !line.has("quiet") && (when == "always" || (when == "auto" && terminal_));
-  for (const scenario::Spec& spec : specs) total_ += spec.policy_names().size();
+  std::set<std::uint64_t> kinds;  // runs of one kind are made once
+  for (const scenario::Spec& spec : specs) {
+    for (std::size_t policy = 0; policy < spec.policy_names().size(); ++policy)
+      kinds.insert(spec.run_key(policy));
+  }
+  total_ = kinds.size();
 }
 
 ProgressLine::~ProgressLine() {

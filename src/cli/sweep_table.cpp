@@ -176,8 +176,7 @@ std::string summary(const CommandLine& line, const sweep::Sweep& sweep,
   const auto settings = sweep::settings_of(sweep, points);
   const auto metric = judged_by(points);
   std::string out;
-  const auto add = [&](report::Table table) {
-    static_cast<void>(take_constant(table, 1));
+  const auto add = [&](const report::Table& table) {
     out += '\n' + (line.format() == report::Format::markdown ? to_markdown(table) : to_text(table));
   };
   if (metric && settings.size() > 1) {
@@ -236,9 +235,12 @@ void add_means(report::JsonWriter& json, const sweep::PolicyMeans& policy) {
     json.key(metrics::metric_catalog()[m].key);
     json.open('{');
     json.member("mean", policy.metrics[m]->mean);
-    json.member("half_width", policy.metrics[m]->half_width);
-    json.member("ratio", ratio ? std::optional(ratio->mean) : std::nullopt);
-    json.member("ratio_half_width", ratio ? ratio->half_width : std::nullopt);
+    // One seed has no interval, and its ratio is that of the means.
+    if (const auto& half = policy.metrics[m]->half_width) json.member("half_width", *half);
+    if (ratio && ratio->half_width) {
+      json.member("ratio", ratio->mean);
+      json.member("ratio_half_width", *ratio->half_width);
+    }
     json.close('}');
   }
   json.close('}');

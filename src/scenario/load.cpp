@@ -6,6 +6,7 @@
 
 #include "railyard/collective/collective.hpp"
 #include "railyard/core/check.hpp"
+#include "railyard/core/digest.hpp"
 #include "railyard/scheduler/background.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
@@ -200,6 +201,40 @@ void decode_model(Reader& reader, training::NetworkSettings& network) {
   }
 }
 
+/// A value with the folders that its paths are relative to.
+void add_value(const Node& node, Digest& digest) {
+  if (node.is_string()) digest.add(std::string_view(node.directory().native()));
+  if (!node.is_object() && !node.is_array()) {
+    digest.add(std::string_view(node.dump()));
+    return;
+  }
+  digest.add(static_cast<std::uint64_t>(node.size()));
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    if (node.is_object()) digest.add(node.key_at(i));
+    add_value(node.at(i), digest);
+  }
+}
+
+void add_run_keys(const Node& root, World& world) {
+  Digest shared;
+  shared.add(world.seed);
+  for (std::size_t i = 0; i < root.size(); ++i) {
+    const std::string_view key = root.key_at(i);
+    if (key == "policies" || key == "baseline" || key == "description" || key == "notes" ||
+        key == "seed") {
+      continue;
+    }
+    shared.add(key);
+    add_value(root.at(i), shared);
+  }
+  for (const PolicySpec& policy : world.policies) {
+    Digest digest = shared;
+    digest.add(std::string_view(policy.name));
+    add_value(*root.find("policies")->find(policy.name), digest);
+    world.run_keys.push_back(digest.value());
+  }
+}
+
 }  // namespace
 
 void decode_network(const Node& node, Errors& errors, World& world) {
@@ -294,6 +329,7 @@ Spec load(const Document& document, const std::string& name, std::optional<std::
   }
   scenario.finish();
   errors.throw_if_any();
+  add_run_keys(document.root(), *world);
   return Spec(std::move(world));
 }
 

@@ -33,6 +33,9 @@ const std::string& Spec::name() const {
 std::uint64_t Spec::seed() const {
   return world_->seed;
 }
+std::uint64_t Spec::run_key(std::size_t policy) const {
+  return world_->run_keys.at(policy);
+}
 std::size_t Spec::baseline() const {
   return world_->baseline;
 }

@@ -54,6 +54,7 @@ struct World {
   Duration horizon = kHorizonMax;
   std::vector<PolicySpec> policies;
   std::size_t baseline = 0;
+  std::vector<std::uint64_t> run_keys;  ///< per policy, see Spec::run_key
 };
 
 /// Decodes `jobs`, `job_trace` and `arrival_scale` into world.jobs. The topology has been built.

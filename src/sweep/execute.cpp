@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -28,7 +29,11 @@ class Pool {
       : specs_(specs), watcher_(watcher), keep_(keep) {
     for (std::size_t spec = 0; spec < specs.size(); ++spec) {
       const std::size_t policies = specs[spec].policy_names().size();
-      for (std::size_t policy = 0; policy < policies; ++policy) runs_.push_back({spec, policy});
+      for (std::size_t policy = 0; policy < policies; ++policy) {
+        auto& same = same_[specs[spec].run_key(policy)];
+        if (same.empty()) runs_.push_back({spec, policy});
+        same.push_back({spec, policy});
+      }
       out_.push_back({std::vector<std::optional<metrics::PolicyResult>>(policies),
                       std::vector<metrics::RunFacts>(policies),
                       std::vector<metrics::PolicyDetail>(keep == Keep::details ? policies : 0)});
@@ -93,12 +98,14 @@ class Pool {
       facts.peak_rss_bytes = peak_rss_bytes();
       const std::lock_guard lock(mutex_);
       if (relay.stopped()) return;
-      out_[run.spec].policies[run.policy] = std::move(result);
       out_[run.spec].facts[run.policy] = facts;
-      if (keep_ == Keep::details) out_[run.spec].details[run.policy] = std::move(detail);
-      if (watcher_ == nullptr) return;
-      watcher_->finished(run);
-      if (out_[run.spec].complete()) watcher_->completed(run.spec, out_[run.spec]);
+      if (watcher_ != nullptr) watcher_->finished(run);
+      for (const Run& other : same_.at(spec.run_key(run.policy))) {
+        Executed& out = out_[other.spec];
+        out.policies[other.policy] = result;
+        if (keep_ == Keep::details) out.details[other.policy] = detail;
+        if (watcher_ != nullptr && out.complete()) watcher_->completed(other.spec, out);
+      }
     } catch (const InternalError& error) {
       fail(std::make_exception_ptr(
           InternalError(fmt::format("{} (scenario {}, seed {}, policy {})", error.what(),
@@ -116,7 +123,8 @@ class Pool {
   std::span<const scenario::Spec> specs_;
   Watcher* watcher_;
   Keep keep_;
-  std::vector<Run> runs_;
+  std::vector<Run> runs_;  ///< the first of each kind
+  std::map<std::uint64_t, std::vector<Run>> same_;
   std::vector<Executed> out_;
   std::size_t next_ = 0;
   std::exception_ptr error_;

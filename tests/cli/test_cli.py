@@ -482,12 +482,12 @@ class Sweep(Case):
 
 
     def test_the_points_of_the_shipped_sweeps_are_well(self):
-        """alpha_interval is 3 x 3 points: the count stands in the line."""
+        """alpha_interval is 3 x 3 points, alpha_beta_interval 40 x 25: the count stands there."""
         counts = {}
-        for name in ("alpha_interval", "minipod_penalty"):
+        for name in ("alpha_interval", "minipod_penalty", "alpha_beta_interval"):
             done = self.good("sweep", f"scenarios/sweeps/{name}.json", "--dry-run")
             counts[name] = int(re.search(r"(\d+) points are well", done.stdout).group(1))
-        self.assertEqual(counts["alpha_interval"], 9)
+        self.assertEqual((counts["alpha_interval"], counts["alpha_beta_interval"]), (9, 1000))
         self.assertGreater(min(counts.values()), 1)
 
 

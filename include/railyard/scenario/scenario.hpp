@@ -34,6 +34,10 @@ class Spec {
   [[nodiscard]] std::uint64_t seed() const;
   [[nodiscard]] std::vector<std::string> policy_names() const;
   [[nodiscard]] std::size_t baseline() const;  ///< index of the baseline policy
+  /// What a policy set's run is a function of, as one number: the scenario without its other
+  /// policy sets and its texts for people, the seed, the set and its name. Files are taken as
+  /// unchanged between two loads.
+  [[nodiscard]] std::uint64_t run_key(std::size_t policy) const;
   /// One line a job, fabric size, policies: what --dry-run prints.
   [[nodiscard]] std::vector<std::string> summary() const;
   [[nodiscard]] const World& world() const { return *world_; }

@@ -48,6 +48,18 @@ export function cells (data, { x, y, policy, metric, ratio }) {
   return [...found].map(([key, cell]) => ({ at: JSON.parse(key), mean: cell.sum / cell.settings.length, ...cell }))
 }
 
+/** The first metric that varies under some policy set, and the set under which it varies most. */
+function liveliest (data, policies, keys) {
+  for (const key of keys) {
+    const spreads = policies.map((policy) => {
+      const means = data.sweep.settings.map((setting) => setting.policies[policy]?.[key]?.mean).filter((mean) => mean !== undefined)
+      return { policy, key, spread: Math.max(...means) - Math.min(...means) }
+    }).filter(({ spread }) => spread > 0)
+    if (spreads.length) return spreads.reduce((most, one) => one.spread > most.spread ? one : most)
+  }
+  return { policy: policies[0], key: keys[0] }
+}
+
 export function heatMap (data) {
   if (!data.sweep?.axes.length) return null
   const { axes, settings, baseline } = data.sweep
@@ -63,8 +75,9 @@ export function heatMap (data) {
   const form = choice('As', [['value', 'value'], ['ratio', `ratio to ${baseline}`]], redraw('heat'))
   x.select.value = wide[0]
   y.select.value = wide[1] ?? wide[0]
-  policy.select.value = policies.find((name) => name !== baseline) ?? baseline
-  if (data.sweep.judged_by) metric.select.value = data.sweep.judged_by
+  const first = liveliest(data, policies, [data.sweep.judged_by, ...metrics.map(({ key }) => key)].filter(Boolean))
+  policy.select.value = first.policy
+  metric.select.value = first.key
   const chosen = () => cells(data, { x: Number(x.value), y: Number(y.value), policy: policy.value, metric: metric.value, ratio: form.value === 'ratio' })
   const print = (value) => form.value === 'ratio' ? `${value.toFixed(3)}×` : format.metric(metric.value, value)
   return card({

@@ -83,6 +83,19 @@ TEST_CASE("a point that cannot run is refused before any other runs, by its numb
   CHECK(has(error_of(R"("grid": {"/jobs/0/globl_batch": [16]})"), "globl_batch"));
 }
 
+// small.json has two policy sets. Its alpha is of the metrics: another value is another run. An
+// axis in one policy set leaves the other as it is.
+TEST_CASE("runs that an axis does not touch have one key") {
+  const auto by_policy = load(
+      R"("grid": {"/policies/gpu_packing/placement/rank_order": ["pp_fastest", "dp_fastest"]})");
+  CHECK(by_policy.specs[0].run_key(0) == by_policy.specs[1].run_key(0));
+  CHECK(by_policy.specs[0].run_key(1) != by_policy.specs[1].run_key(1));
+  CHECK(by_policy.specs[0].run_key(0) != by_policy.specs[0].run_key(1));
+  const auto by_alpha = load(R"("grid": {"/diffusion/alpha": [0.2, 0.3]}, "seeds": [1, 2])");
+  CHECK(by_alpha.specs[0].run_key(0) != by_alpha.specs[1].run_key(0));
+  CHECK(by_alpha.specs[0].run_key(0) != by_alpha.specs[2].run_key(0));
+}
+
 TEST_CASE("a sweep says what is missing or too much") {
   CHECK(has(error_of(R"("seeds": [1])"), "\"random\" or \"latin_hypercube\" is missing"));
   CHECK(has(error_of(R"("grid": {"/seed": [1]}, "points": [{}])"), "cannot both be given"));
