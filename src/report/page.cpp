@@ -193,7 +193,7 @@ std::string page_html(const std::filesystem::path& source,
   const std::string title = sweep ? data["sweep"]["name"].get<std::string>()
                                   : data["result"]["scenario"].get<std::string>();
   std::string page;
-  for (const std::string_view piece : page_bundle().pieces) page += piece;
+  for (const char* piece : page_bundle().pieces) page += piece;
   replace(page, "@@TITLE@@", html_escaped(title) + " – Railyard");
   replace(page, "@@DATA@@", script_safe(data.dump(-1, ' ', false, Json::error_handler_t::replace)));
   return page;

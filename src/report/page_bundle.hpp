@@ -8,8 +8,8 @@
 namespace railyard::report {
 
 struct Bundle {
-  std::span<const std::string_view> pieces;  ///< one HTML text; @@TITLE@@, @@DATA@@ to be filled in
-  std::string_view missing;  ///< why there is none, and the fix; empty: there is one
+  std::span<const char* const> pieces;  ///< one HTML text; @@TITLE@@, @@DATA@@ to be filled in
+  std::string_view missing;             ///< why there is none, and the fix; empty: there is one
 };
 [[nodiscard]] Bundle page_bundle();
 
