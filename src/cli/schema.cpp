@@ -59,7 +59,7 @@ std::string job_schema() {
                   {"gpus", integer(1)},
                   {"status", words({"finished", "running", "queued", "rejected"})}};
   for (const char* key : {"submit_s", "start_s", "finish_s", "iteration_s", "iteration_s_min",
-                          "iteration_s_max", "slowdown"}) {
+                          "iteration_s_max", "slowdown", "shared_share", "contention_share"}) {
     members.emplace_back(key, nullable("number"));
   }
   for (const char* key : {"spread_dp_max", "spread_pp_max", "minipods", "leaves"}) {

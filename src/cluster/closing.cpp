@@ -127,7 +127,8 @@ void Simulation::close() {
   close_jobs();
   if (fragmentation_span_ > 0) outcome_.fragmentation = fragmentation_ticks_ / fragmentation_span_;
   outcome_.engine = oracle_.counters();
-  outcome_.memo_hits = oracle_.hits();
+  outcome_.memo_hits = oracle_.hits() + seen_hits_;
+  outcome_.memo_misses = oracle_.misses();
   if (!waiting_.empty() && running_.empty()) {
     outcome_.warnings.push_back(fmt::format(
         "{} jobs never found a place, the first is \"{}\": the policy cannot place them on the "

@@ -255,6 +255,7 @@ void Simulation::begin(std::uint32_t j) {
     record.reference_ticks = reference_ticks(spec, *record.placement, record.alone_ticks);
     running.own_reference = record.reference_ticks;
   }
+  fabric_changed_ = fabric_changed_ || running.program != nullptr;
   running_.push_back(std::move(running));
   tell(scheduler::Event::Kind::started, j);
   // It could not be displaced before it ran.
@@ -273,6 +274,7 @@ std::vector<Simulation::Running>::iterator Simulation::running(std::uint32_t j) 
 /// Advances a job to now and books its present run.
 void Simulation::settle(Running& running, bool lose) {
   advance(running);
+  mark_shared(running, false);
   JobRecord& record = outcome_.jobs[running.job];
   JobView& seen = views_[running.job];
   const Duration lost = lose ? running.unsaved : Duration{};
@@ -290,6 +292,7 @@ void Simulation::settle(Running& running, bool lose) {
 
 void Simulation::leave(Running& running, bool lose) {
   settle(running, lose);
+  fabric_changed_ = fabric_changed_ || running.program != nullptr;
   free_gpus(running.job);
 }
 

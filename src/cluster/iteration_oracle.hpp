@@ -42,6 +42,7 @@ class IterationOracle {
 
   [[nodiscard]] const training::EngineCounters& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }
+  [[nodiscard]] std::uint64_t misses() const { return memo_.size(); }
 
  private:
   const topology::Topology* topology_;

@@ -1,6 +1,7 @@
 // How fast running jobs advance: components of jobs that share links, their iteration times from
 // the engine, and the work that is done meanwhile.
 #include <algorithm>
+#include <utility>
 
 #include "contention.hpp"
 #include "railyard/core/check.hpp"
@@ -66,6 +67,10 @@ void Simulation::advance(Running& running) {
     const double iterations = iteration > 0 ? span / iteration : 0.0;
     record.iterations_run += iterations;
     record.run += elapsed;
+    if (iteration > 0) {
+      record.contention_ticks +=
+          span * std::max(0.0, 1 - record.alone_ticks / record.iterations.iteration_ticks);
+    }
     outcome_.busy_gpu_ticks += iterations * record.iterations.busy_gpu_ticks;
     running.unsaved += elapsed;
     const Duration period = running.interval + settings_.checkpoints.cost;
@@ -92,6 +97,8 @@ void Simulation::repace() {
       set_pace(running_[r], running_[r].pause_factor);
     }
   }
+  // Jobs of one host come and go without a trace on the fabric.
+  if (!std::exchange(fabric_changed_, false)) return;
   // Where every flow runs alone nobody slows anybody down.
   const bool apart = settings_.network.model.fidelity == network::Fidelity::analytic;
   const auto parts = apart ? singles(demands.size()) : components(demands, *settings_.topology);
@@ -100,7 +107,10 @@ void Simulation::repace() {
     for (const std::uint32_t member : component) members.push_back(on_fabric[member]);
     if (members.size() > 1) ++outcome_.contended_epochs;
     const auto& steady = steady_state(members);
-    for (std::size_t i = 0; i < members.size(); ++i) apply(running_[members[i]], steady[i]);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      mark_shared(running_[members[i]], members.size() > 1);
+      apply(running_[members[i]], steady[i]);
+    }
   }
 }
 
@@ -123,6 +133,8 @@ const std::vector<training::JobIterations>& Simulation::steady_state(
     }
     const std::vector<std::uint8_t> priorities = priorities_of(members);
     known->second = &oracle_.steady_state(programs, {alone, priorities}).jobs;
+  } else {
+    ++seen_hits_;
   }
   return *known->second;
 }
@@ -140,6 +152,11 @@ std::vector<std::uint8_t> Simulation::priorities_of(const std::vector<std::uint3
   }
   return settings_.traffic->priorities(facts,
                                        training::priority_levels(settings_.network.gradients_last));
+}
+
+void Simulation::mark_shared(Running& running, bool shared) {
+  if (running.shared_since) outcome_.jobs[running.job].shared += now_ - *running.shared_since;
+  running.shared_since = shared ? std::optional(now_) : std::nullopt;
 }
 
 void Simulation::apply(Running& running, const training::JobIterations& steady) {

@@ -45,6 +45,7 @@ class Simulation {
     Duration interval{};                        ///< of checkpoints; zero: only when preempted
     double pause_factor = 1;  ///< run time / run time without pauses for checkpoints
     bool paced = false;
+    std::optional<TimePoint> shared_since;  ///< others can fill a link with it
   };
 
   struct Event {
@@ -121,6 +122,7 @@ class Simulation {
       const std::vector<std::uint32_t>& members);
   [[nodiscard]] std::vector<std::uint8_t> priorities_of(const std::vector<std::uint32_t>& members);
   void apply(Running& running, const training::JobIterations& steady);
+  void mark_shared(Running& running, bool shared);
   void set_pace(Running& running, double ticks_per_work);
 
   // closing.cpp
@@ -143,6 +145,7 @@ class Simulation {
   IterationOracle oracle_;
   /// Results by the jobs of a component, in the oracle's keeping.
   std::map<std::vector<std::uint32_t>, const std::vector<training::JobIterations>*> seen_;
+  std::uint64_t seen_hits_ = 0;
   EventQueue<Event> queue_;
   std::vector<scheduler::JobView> views_;  ///< by job
   std::vector<double> work_left_;          ///< by job, while it does not run
@@ -178,6 +181,7 @@ class Simulation {
   std::vector<std::pair<std::size_t, std::size_t>> open_holdings_;
   bool decision_pending_ = false;
   bool repace_pending_ = false;
+  bool fabric_changed_ = false;  ///< jobs on the fabric came or went since the last repace
   bool started_any_ = false;
   bool interrupted_ = false;
 };

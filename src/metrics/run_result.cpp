@@ -29,6 +29,8 @@ RunFacts& RunFacts::operator+=(const RunFacts& other) {
   flows_touched += other.flows_touched;
   iterations_simulated += other.iterations_simulated;
   memo_hits += other.memo_hits;
+  memo_misses += other.memo_misses;
+  contended_epochs += other.contended_epochs;
   // Policies share one process: its peak is the larger one, not the sum.
   peak_rss_bytes = std::max(peak_rss_bytes, other.peak_rss_bytes);
   return *this;

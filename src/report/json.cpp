@@ -138,6 +138,8 @@ void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
     json.member("spread_pp_max", job.spread_pp_max);
     json.member("minipods", job.minipods);
     json.member("leaves", job.leaves);
+    json.member("shared_share", job.shared_share);
+    json.member("contention_share", job.contention_share);
     json.close('}');
   }
   json.close(']');
@@ -245,6 +247,8 @@ std::string meta_json(const Meta& meta) {
     json.member("flows_touched", facts.flows_touched);
     json.member("iterations_simulated", facts.iterations_simulated);
     json.member("memo_hits", facts.memo_hits);
+    json.member("memo_misses", facts.memo_misses);
+    json.member("contended_epochs", facts.contended_epochs);
     json.member("peak_rss_bytes", facts.peak_rss_bytes);
   };
   metrics::RunFacts total;

@@ -117,6 +117,8 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   facts.flows_touched += outcome.engine.network.flows_touched;
   facts.iterations_simulated += outcome.engine.iterations;
   facts.memo_hits += outcome.memo_hits;
+  facts.memo_misses += outcome.memo_misses;
+  facts.contended_epochs += outcome.contended_epochs;
   if (detail != nullptr) *detail = policy_detail(world, jobs, outcome);
   return policy_result(world, policy, *placement, jobs, outcome);
 }

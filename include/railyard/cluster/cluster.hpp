@@ -121,6 +121,8 @@ struct JobRecord {
   double reference_ticks = 0;          ///< alone, on the placement its work is measured by
   training::JobIterations iterations;  ///< of the last epoch
   bool varied = false;                 ///< more than one iteration time occurred
+  Duration shared{};            ///< time on its GPUs in which other jobs could fill a link with it
+  double contention_ticks = 0;  ///< run time that it took longer than alone, on its placement
 };
 
 /// From `at` until the next point.
@@ -164,7 +166,8 @@ struct Outcome {
   double reserved_idle_gpu_ticks = 0;  ///< reserved and held by nobody
   std::vector<CurvePoint> curve;       ///< where something is reserved
   std::uint64_t contended_epochs = 0;  ///< component-epochs of more than one job
-  std::uint64_t memo_hits = 0;
+  std::uint64_t memo_hits = 0;         ///< component-epochs whose iterations were known
+  std::uint64_t memo_misses = 0;       ///< components that had to be simulated
   std::uint64_t events = 0;
   training::EngineCounters engine;
   std::vector<network::LinkUsage> links;

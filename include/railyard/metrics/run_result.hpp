@@ -115,6 +115,10 @@ struct JobResult {
   std::optional<std::uint32_t> spread_pp_max;
   std::optional<std::uint32_t> minipods;
   std::optional<std::uint32_t> leaves;
+  /// Of the time on its GPUs: with other jobs on a link that they can fill together, and lost to
+  /// them. Empty where the job never had a link to share.
+  std::optional<double> shared_share{};
+  std::optional<double> contention_share{};
 };
 
 struct LinkResult {
@@ -167,7 +171,9 @@ struct RunFacts {
   std::uint64_t solves = 0;
   std::uint64_t flows_touched = 0;
   std::uint64_t iterations_simulated = 0;
-  std::uint64_t memo_hits = 0;
+  std::uint64_t memo_hits = 0;    ///< components of jobs whose iterations were known
+  std::uint64_t memo_misses = 0;  ///< that had to be simulated
+  std::uint64_t contended_epochs = 0;
   std::uint64_t peak_rss_bytes = 0;
   /// Adds up; peak memory is that of the process and takes the maximum.
   RunFacts& operator+=(const RunFacts& other);

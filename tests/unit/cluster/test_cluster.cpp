@@ -96,6 +96,11 @@ TEST_CASE(
   CHECK(outcome.jobs[1].iteration_ticks_mean ==
         doctest::Approx(4.0 / 300 * kTicksPerSecond).epsilon(1e-6));
   CHECK(outcome.contended_epochs == 1);
+  // Both share the link until the short one ends at 2 s, and lose half of that time to each other.
+  for (const JobRecord& record : outcome.jobs) {
+    CHECK(in_seconds(record.shared) == doctest::Approx(2.0).epsilon(1e-6));
+    CHECK(record.contention_ticks / kTicksPerSecond == doctest::Approx(1.0).epsilon(1e-6));
+  }
 }
 
 // The same under "analytic": every flow runs alone, so nobody slows anybody down, and jobs are not
@@ -110,6 +115,8 @@ TEST_CASE("Where every flow runs alone jobs do not contend") {
   CHECK(in_seconds(outcome.jobs[0].finished) == doctest::Approx(1.0).epsilon(1e-6));
   CHECK(in_seconds(outcome.jobs[1].finished) == doctest::Approx(3.0).epsilon(1e-6));
   CHECK(outcome.contended_epochs == 0);
+  CHECK(outcome.jobs[0].shared == Duration{});
+  CHECK(outcome.jobs[0].contention_ticks == 0);
 }
 
 // Background takes the whole first minipod: the job must go to the second.
