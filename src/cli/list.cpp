@@ -23,6 +23,7 @@
 #include "railyard/topology/routing.hpp"
 #include "railyard/topology/writer.hpp"
 #include "railyard/workload/compression.hpp"
+#include "railyard/workload/job_reader.hpp"
 #include "railyard/workload/recommender.hpp"
 #include "railyard/workload/stencil.hpp"
 #include "railyard/workload/trace_reader.hpp"
@@ -112,6 +113,12 @@ Entries writers() {
   for (const auto& writer : topology::writer_catalog())
     out.push_back({std::string(writer.name), std::string(writer.summary),
                    fmt::format("railyard topology convert FILE --to {}\n", writer.name)});
+  return out;
+}
+Entries job_readers() {
+  Entries out;
+  for (const auto& reader : workload::job_reader_catalog())
+    out.push_back(entry_of(reader.description));
   return out;
 }
 Entries trace_readers() {
@@ -235,11 +242,13 @@ struct Family {
   std::string_view summary;
   Entries (*entries)();
 };
-constexpr std::array<Family, 19> kFamilies{{
+constexpr std::array<Family, 20> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
     {"writers", "files for other programs, `railyard topology convert`", writers},
+    {"job_readers", "job traces of clusters, \"job_trace\" of a scenario, `railyard trace`",
+     job_readers},
     {"trace_readers", "communication traces of other programs, `railyard trace`", trace_readers},
     {"trace_writers", "communication traces for other programs, `railyard trace convert`",
      trace_writers},

@@ -13,6 +13,7 @@
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
 #include "railyard/workload/compression.hpp"
+#include "railyard/workload/job_reader.hpp"
 #include "railyard/workload/transformer.hpp"
 #include "schema.hpp"
 
@@ -388,6 +389,35 @@ std::string policy_schema() {
                 {"placement"});
 }
 
+std::string job_profile_schema() {
+  const std::string kind = object({{"name", text()},
+                                   {"percent", number(0, 100)},
+                                   {"gpus", map_of(number(0, 1e300), 1)},
+                                   {"run_time_s", array_of(array_of(number(0, 1e300), 2), 2)}},
+                                  {"name", "percent", "gpus", "run_time_s"});
+  const std::string arrivals =
+      object({{"cv", number(1, 1000)}, {"same_second_percent", number(0, 99)}}, {"cv"});
+  return object({{"kind", words({"job_profile"})},
+                 {"description", text()},
+                 {"source", text()},
+                 {"base", any_of({text(), map_of("true")})},
+                 {"arrivals", arrivals},
+                 {"types", array_of(kind, 1)}},
+                {"kind", "arrivals"});
+}
+
+std::string job_trace_schema() {
+  std::vector<const EntryDescription*> readers;
+  for (const auto& reader : workload::job_reader_catalog()) readers.push_back(&reader.description);
+  return any_of({text(), object({{"file", text()}, {"reader", choice(readers)}}, {"file"}),
+                 object({{"profile", any_of({text(), job_profile_schema()})},
+                         {"load", number(0, 1e3)},
+                         {"span", duration()},
+                         {"gpus", integer(1)},
+                         {"seed", integer(0)}},
+                        {"profile", "load", "span"})});
+}
+
 }  // namespace
 
 std::string topology_schema() {
@@ -407,7 +437,7 @@ std::string scenario_schema() {
                                            {"free_hosts", array_of(text())}})},
                       {"gpu", any_of({text(), gpu_body()})},
                       {"jobs", array_of(job_schema())},
-                      {"job_trace", text()},
+                      {"job_trace", job_trace_schema()},
                       {"arrival_scale", number(0, 1e6)},
                       {"diffusion", object({{"alpha", number(0, 1)}}, {"alpha"})},
                       {"network", network_schema()},

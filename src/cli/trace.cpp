@@ -10,6 +10,7 @@
 #include "railyard/workload/recording.hpp"
 #include "simulate.hpp"
 #include "trace_import.hpp"
+#include "trace_jobs.hpp"
 
 namespace railyard::cli {
 
@@ -163,15 +164,47 @@ int convert(const CommandLine& line, const std::string& path) {
   const auto out = line.text("out");
   if (!to || !out)
     throw config::ConfigError("railyard trace convert wants --to FORMAT and --out FILE");
+  if (const auto jobs = read_job_trace(line, path)) {
+    write_stdout(convert_job_trace(*jobs, *to, *out));
+    return kGood;
+  }
   write_stdout(convert_trace(read_any_trace(line, path, true).recording, *to, *out));
   return kGood;
 }
 
 int validate(const CommandLine& line, const std::string& path) {
+  if (const auto jobs = read_job_trace(line, path)) {
+    write_stdout(job_trace_text(*jobs) +
+                 fmt::format("{}: in order, {} jobs\n", path, jobs->jobs.size()));
+    return kGood;
+  }
   const ReadTrace trace = read_any_trace(line, path, true);
   write_stdout(trace_text(trace) + fmt::format("{}: fits together, {} tasks\n", path,
                                                trace.recording.dag.tasks.size()));
   return kGood;
+}
+
+void declare_options(CommandLine& line) {
+  line.repeated("set", "/pointer=value",
+                "record: change the scenario at a JSON pointer (repeatable)");
+  line.option("seed", "N", "record: seed, in place of the scenario's; generate: seed (default: 1)");
+  line.option("policy", "NAME",
+              "record: the policy set that places the job (default: the baseline)");
+  line.option("out", "FILE", "record, convert, replay, generate: the file to write");
+  line.option("to", "FORMAT", "convert: recording, or see railyard list trace_writers; job_csv");
+  line.option("reader", "NAME",
+              "how a foreign file is read, also as {\"name\": …, parameters}; see railyard list "
+              "trace_readers and job_readers");
+  line.option("profile", "NAME", "generate: a file of workloads/profiles, or one of your own");
+  line.option("load", "SHARE", "generate: GPU time asked for (default: 0.8)");
+  line.option("gpus", "N", "generate: of the cluster");
+  line.option("days", "D", "generate: over which jobs are submitted (default: 30)");
+  line.option("absent", "WORD",
+              "ranks without a file: refuse (default), or join what the others do");
+  line.option("perfetto", "FILE", "replay: writes a timeline for ui.perfetto.dev");
+  line.option("topology", "FILE", "replay: on this fabric instead of the recorded one");
+  line.repeated("network", "key=value,…",
+                "replay: with these network settings instead of the recorded ones (repeatable)");
 }
 
 }  // namespace
@@ -179,7 +212,7 @@ int validate(const CommandLine& line, const std::string& path) {
 int trace(const Arguments& arguments) {
   CommandLine line(
       {"trace",
-       "record|replay|info|validate|convert FILE",
+       "record|replay|info|validate|convert|generate [FILE]",
        "record: runs one iteration of a scenario's first job and writes its tasks, transfers and "
        "end ticks to --out.\n"
        "replay: runs a recording again and compares every task's end, exit 1 where one differs; "
@@ -191,29 +224,25 @@ int trace(const Arguments& arguments) {
        "they do not.\n"
        "convert: writes it in another format. FILE is a recording, or a trace that `railyard list "
        "trace_readers`\n"
-       "names: a file, the prefix of files \"prefix.<rank>.et\", or their folder.",
+       "names: a file, the prefix of files \"prefix.<rank>.et\", or their folder.\n"
+       "Traces of a cluster's jobs (`railyard list job_readers`) are said, checked and converted "
+       "as "
+       "well, to job_csv.\n"
+       "generate: draws one from published distributions, at a load of so many GPUs.",
        {"railyard trace record scenarios/quickstart.json --policy arnold_pp --out "
         "build/iteration.json",
         "railyard trace replay build/iteration.json", "railyard trace info build/iteration.json",
         "railyard trace convert build/iteration.json --to chakra --out build/iteration",
-        "railyard trace validate build/iteration"}});
-  line.repeated("set", "/pointer=value",
-                "record: change the scenario at a JSON pointer (repeatable)");
-  line.option("seed", "N", "record: seed, in place of the scenario's");
-  line.option("policy", "NAME",
-              "record: the policy set that places the job (default: the baseline)");
-  line.option("out", "FILE", "record, convert, replay: the file to write");
-  line.option("to", "FORMAT", "convert: recording, or see railyard list trace_writers");
-  line.option("reader", "NAME",
-              "how a foreign file is read, also as {\"name\": …, parameters}; see railyard list "
-              "trace_readers");
-  line.option("absent", "WORD",
-              "ranks without a file: refuse (default), or join what the others do");
-  line.option("perfetto", "FILE", "replay: writes a timeline for ui.perfetto.dev");
-  line.option("topology", "FILE", "replay: on this fabric instead of the recorded one");
-  line.repeated("network", "key=value,…",
-                "replay: with these network settings instead of the recorded ones (repeatable)");
+        "railyard trace validate build/iteration",
+        "railyard trace generate --profile acme_kalos --load 0.8 --gpus 2416 --days 30 --seed 1 "
+        "--out build/jobs.csv",
+        "railyard trace info build/jobs.csv"}});
+  declare_options(line);
   if (!line.parse(arguments)) return kGood;
+  if (!line.words().empty() && line.words()[0] == "generate") {
+    line.expect_words(1, 1, "generate, and no file");
+    return generate_job_trace(line);
+  }
   line.expect_words(2, 2, "record, replay, info, validate or convert, and a file");
   const std::string& action = line.words()[0];
   const std::string& path = line.words()[1];
@@ -222,11 +251,16 @@ int trace(const Arguments& arguments) {
   if (action == "validate") return validate(line, path);
   if (action == "convert") return convert(line, path);
   if (action == "info") {
+    if (const auto jobs = read_job_trace(line, path)) {
+      write_stdout(job_trace_text(*jobs));
+      return kGood;
+    }
     write_stdout(trace_text(read_any_trace(line, path, false)));
     return kGood;
   }
-  throw config::ConfigError(unknown(fmt::format("\"{}\" is no action of trace", action), action,
-                                    {"record", "replay", "info", "validate", "convert"}));
+  throw config::ConfigError(
+      unknown(fmt::format("\"{}\" is no action of trace", action), action,
+              {"record", "replay", "info", "validate", "convert", "generate"}));
 }
 
 }  // namespace railyard::cli

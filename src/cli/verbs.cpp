@@ -16,7 +16,7 @@ constexpr std::array<Verb, 17> kVerbs{{
     {"flows", "runs a list of flows over a fabric or over given links: the network by itself",
      flows},
     {"collective", "one collective by itself, by size: what nccl-tests prints", collective},
-    {"trace", "records an iteration, replays it, says what a recording holds", trace},
+    {"trace", "records an iteration, replays it; reads and generates traces of jobs", trace},
     {"place", "decides where a job goes; host and rank files for mpirun, torchrun, Slurm", place},
     {"validate", "published training steps against the simulator", validate},
     {"plan", "the parallelism that trains a model fastest on a fabric", plan},

@@ -36,8 +36,9 @@ Csv Csv::parse_file(const std::filesystem::path& path) {
   return parse_text(read_file(path), path.string());
 }
 
-Csv Csv::parse_text(std::string text, std::string name) {
+Csv Csv::parse_text(std::string text, std::string name, CsvDialect dialect) {
   Csv csv;
+  csv.dialect_ = std::move(dialect);
   csv.name_ = std::move(name);
   csv.text_ = std::move(text);
   std::size_t at = csv.text_.starts_with("\xef\xbb\xbf") ? 3 : 0;
@@ -53,9 +54,13 @@ Csv Csv::parse_text(std::string text, std::string name) {
       if (cells.size() > 1 || cells.front().size > 0) return true;
     }
   };
-  if (!next())
+  if (!csv.dialect_.columns.empty()) {
+    csv.name_columns(csv.dialect_.columns, line);
+  } else if (next()) {
+    csv.take_header(cells, begins);
+  } else {
     throw ConfigError(fmt::format("{}: the file is empty; expected a header row", csv.name_));
-  csv.take_header(cells, begins);
+  }
   Errors errors;
   while (next()) {
     if (cells.size() != csv.columns_.size()) {
@@ -73,11 +78,11 @@ Csv Csv::parse_text(std::string text, std::string name) {
 bool Csv::take_record(std::size_t& at, std::uint32_t& line, std::vector<Cell>& cells) {
   if (at >= text_.size()) return false;
   for (;;) {
-    if (at < text_.size() && text_[at] == '"') {
+    if (dialect_.quotes && at < text_.size() && text_[at] == '"') {
       cells.push_back(take_quoted(at, line));
     } else {
       const std::size_t begin = at;
-      while (at < text_.size() && text_[at] != ',' && text_[at] != '\n') ++at;
+      while (at < text_.size() && text_[at] != dialect_.separator && text_[at] != '\n') ++at;
       std::size_t end = at;
       if (end > begin && text_[end - 1] == '\r' && (at == text_.size() || text_[at] == '\n')) --end;
       cells.push_back({begin, end - begin});
@@ -85,7 +90,7 @@ bool Csv::take_record(std::size_t& at, std::uint32_t& line, std::vector<Cell>& c
     if (at >= text_.size()) return true;
     if (text_[at] == '\r') ++at;
     if (at >= text_.size()) return true;
-    if (text_[at++] == ',') continue;
+    if (text_[at++] == dialect_.separator) continue;
     ++line;
     return true;
   }
@@ -108,7 +113,7 @@ Csv::Cell Csv::take_quoted(std::size_t& at, std::uint32_t& line) {
     text_[write++] = text_[at];
   }
   ++at;
-  const bool ends = at >= text_.size() || text_[at] == ',' || text_[at] == '\n' ||
+  const bool ends = at >= text_.size() || text_[at] == dialect_.separator || text_[at] == '\n' ||
                     (text_[at] == '\r' && (at + 1 >= text_.size() || text_[at + 1] == '\n'));
   if (!ends) {
     throw ConfigError(fmt::format(
@@ -119,11 +124,17 @@ Csv::Cell Csv::take_quoted(std::size_t& at, std::uint32_t& line) {
 }
 
 void Csv::take_header(const std::vector<Cell>& cells, std::uint32_t line) {
+  std::vector<std::string> names;
+  for (const Cell& cell : cells)
+    names.emplace_back(trimmed(std::string_view(text_).substr(cell.begin, cell.size)));
+  name_columns(std::move(names), line);
+}
+
+void Csv::name_columns(std::vector<std::string> names, std::uint32_t line) {
   header_line_ = line;
   Errors errors;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string column(
-        trimmed(std::string_view(text_).substr(cells[i].begin, cells[i].size)));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& column = names[i];
     if (column.empty()) {
       errors.add(fmt::format("{}:{}: column {} has no name", name_, line, i + 1));
     } else if (index_of(column)) {

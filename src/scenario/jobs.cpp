@@ -8,7 +8,8 @@
 
 #include "railyard/collective/collective.hpp"
 #include "railyard/workload/compression.hpp"
-#include "railyard/workload/job_stream.hpp"
+#include "railyard/workload/job_profile.hpp"
+#include "railyard/workload/job_reader.hpp"
 #include "railyard/workload/micro_benchmark.hpp"
 #include "railyard/workload/recommender.hpp"
 #include "railyard/workload/stencil.hpp"
@@ -159,26 +160,70 @@ void read_inline_job(const Node& node, Errors& errors, World& world, std::set<st
   world.from_trace.push_back(false);
 }
 
-void read_trace(Reader& scenario, World& world, const std::set<std::string>& names) {
-  const double scale = scenario.optional<double>("arrival_scale", 1.0, Range<double>{1e-6, 1e6});
-  const auto path = scenario.maybe<std::filesystem::path>("job_trace");
-  if (!path) {
-    if (scenario.has("arrival_scale") && !scenario.has("job_trace")) {
-      scenario.fail("arrival_scale", "scales the arrivals of a \"job_trace\", which is missing");
-    }
-    return;
+/// {"profile", "load", "span", "gpus", "seed"}: jobs drawn from published distributions.
+workload::JobTrace drawn_jobs(Reader& trace, const World& world) {
+  const auto node = trace.required_child("profile");
+  const std::size_t before = trace.errors().count();
+  const Node given = node ? config::resolve(*node, trace.errors()) : Node{};
+  workload::JobProfile profile;
+  if (given) profile = workload::read_job_profile(given, trace.errors());
+  workload::GeneratedLoad wanted;
+  wanted.load = trace.required<double>("load", Range<double>{1e-6, 1e3});
+  wanted.span = trace.required<Duration>("span");
+  if (wanted.span <= Duration{}) trace.fail("span", "must be more than nothing");
+  const auto gpus = static_cast<std::int64_t>(world.topology.gpu_count());
+  wanted.gpus = static_cast<std::uint32_t>(
+      trace.optional<std::int64_t>("gpus", gpus, Range<std::int64_t>{1, 10'000'000}));
+  wanted.seed = static_cast<std::uint64_t>(trace.optional<std::int64_t>(
+      "seed", static_cast<std::int64_t>(world.seed), Range<std::int64_t>{0, INT64_MAX}));
+  trace.finish();
+  if (!given || trace.errors().count() != before) return {};
+  try {
+    return workload::generate_jobs(profile, wanted);
+  } catch (const config::ConfigError& error) {
+    trace.fail("load", error.lines().front());
+    return {};
   }
-  if (!std::filesystem::exists(*path)) {
+}
+
+/// The jobs of "job_trace": a file, an object with a file and its reader, or a profile.
+workload::JobTrace trace_of(Reader& scenario, const World& world) {
+  const auto node = scenario.child("job_trace");
+  if (!node) return {};
+  std::filesystem::path path;
+  Node reader;
+  if (node->is_object()) {
+    Reader trace(*node, scenario.errors());
+    if (trace.has("profile")) return drawn_jobs(trace, world);
+    path = trace.required<std::filesystem::path>("file");
+    reader = trace.child("reader").value_or(Node{});
+    trace.finish();
+  } else if (!config::decode(*node, scenario.errors(), path)) {
+    return {};
+  }
+  if (path.empty()) return {};
+  if (!std::filesystem::exists(path)) {
     scenario.fail("job_trace",
                   fmt::format("no such file: {} (paths are relative to the file they stand in)",
-                              path->generic_string()));
-    return;
+                              path.generic_string()));
+    return {};
   }
+  return workload::read_jobs({path}, reader);
+}
+
+void read_trace(Reader& scenario, World& world, const std::set<std::string>& names) {
+  const double scale = scenario.optional<double>("arrival_scale", 1.0, Range<double>{1e-6, 1e6});
+  if (scenario.has("arrival_scale") && !scenario.has("job_trace"))
+    scenario.fail("arrival_scale", "scales the arrivals of a \"job_trace\", which is missing");
+  workload::JobTrace trace = trace_of(scenario, world);
+  if (scale != 1) workload::scale_arrivals(trace.jobs, scale);
+  world.warnings = trace.notes;
+  for (const std::string& line : workload::skipped_text(trace)) world.warnings.push_back(line);
   std::map<std::uint32_t,
            std::pair<scheduler::GangShape, std::shared_ptr<const workload::IterationDag>>>
       kinds;
   const std::int64_t gradient_bytes = workload::TrainingSpec{}.gradient_bytes;
-  for (workload::TraceJob& record : workload::read_job_stream(*path, scale)) {
+  for (workload::TraceJob& record : trace.jobs) {
     auto& kind = kinds[record.gpus];
     if (!kind.second) {
       const workload::TrainingSpec spec = workload::training_of(record.gpus);

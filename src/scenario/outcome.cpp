@@ -71,6 +71,11 @@ metrics::JobResult job_result(const JobSpec& spec, const JobRecord& record) {
   out.spread_pp_max = record.spread.pp_max;
   out.minipods = record.spread.minipods;
   out.leaves = record.spread.leaves;
+  if (record.iteration_ticks_mean > 0 && record.held > Duration{}) {
+    const auto held = static_cast<double>(record.held.count());
+    out.shared_share = static_cast<double>(record.shared.count()) / held;
+    out.contention_share = record.contention_ticks / held;
+  }
   return out;
 }
 
@@ -217,9 +222,39 @@ std::size_t peak_concurrency(const World& world, const cluster::Outcome& outcome
   return peak;
 }
 
+/// How many trace jobs had company on a link that can bind, as Crux (SIGCOMM'24) counts them, and
+/// what it cost; empty where none had.
+std::string contention_text(const World& world, const cluster::Outcome& outcome) {
+  std::size_t jobs = 0;
+  std::size_t shared = 0;
+  double gpus = 0;
+  double shared_gpus = 0;
+  double held = 0;
+  double lost = 0;
+  for (std::size_t j = 0; j < outcome.jobs.size(); ++j) {
+    const JobRecord& record = outcome.jobs[j];
+    if (!world.from_trace[j] || !ran(record)) continue;
+    const double size = world.jobs[j].shape.gpus;
+    ++jobs;
+    gpus += size;
+    held += size * static_cast<double>(record.held.count());
+    lost += size * record.contention_ticks;
+    if (record.shared <= Duration{}) continue;
+    ++shared;
+    shared_gpus += size;
+  }
+  if (shared == 0) return {};
+  return fmt::format(
+      "{:.1f} % of trace jobs with {:.1f} % of their GPUs shared a link that can bind; contention "
+      "took {:.2f} % of the GPU time of all",
+      100.0 * static_cast<double>(shared) / static_cast<double>(jobs), 100 * shared_gpus / gpus,
+      held > 0 ? 100 * lost / held : 0.0);
+}
+
 void add_warnings(const World& world, const PolicySpec& policy, const cluster::Outcome& outcome,
                   metrics::PolicyResult& out) {
-  out.warnings = outcome.warnings;
+  out.warnings = world.warnings;
+  out.warnings.insert(out.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   if (policy.compression.name != "none") {
     out.warnings.push_back(fmt::format(
         "gradients are compressed (\"{}\"): what that does to the model's accuracy, and to the "
@@ -228,6 +263,8 @@ void add_warnings(const World& world, const PolicySpec& policy, const cluster::O
   }
   const auto trace_jobs = std::count(world.from_trace.begin(), world.from_trace.end(), true);
   if (trace_jobs == 0) return;
+  if (const std::string text = contention_text(world, outcome); !text.empty())
+    out.warnings.push_back(text);
   const std::size_t peak = peak_concurrency(world, outcome);
   const bool rare = outcome.contended_epochs * 10 < static_cast<std::uint64_t>(trace_jobs);
   out.warnings.push_back(fmt::format(

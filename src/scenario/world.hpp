@@ -47,7 +47,7 @@ struct World {
   std::vector<bool> from_trace;                ///< per job
   std::vector<std::int64_t> gradient_bytes;    ///< per job, of an element; 0: it has no gradients
   std::vector<workload::Precision> precision;  ///< per job, of its products
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;           ///< of every policy set: what the job trace left out
   std::vector<scheduler::HostSlot> background;
   std::optional<double> diffusion_alpha;
   cluster::Failures failures;

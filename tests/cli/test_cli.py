@@ -587,8 +587,8 @@ class Others(Case):
 
     def test_lists_of_every_family(self):
         families = [line.split()[0] for line in self.good("list").stdout.splitlines()]
-        self.assertEqual(families, ["topologies", "readers", "writers", "trace_readers",
-                                    "trace_writers", "routings", "networks",
+        self.assertEqual(families, ["topologies", "readers", "writers", "job_readers",
+                                    "trace_readers", "trace_writers", "routings", "networks",
                                     "transports", "collectives", "placements", "queues",
                                     "predictors", "reservations", "failures", "compressions",
                                     "traffic", "gpus", "models", "metrics"])

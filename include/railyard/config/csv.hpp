@@ -8,9 +8,9 @@
 //   0; row < csv.rows(); ++row) job.submit = csv.real(row, submit, errors, {.min = 0});
 //
 // Fields are separated by commas; a field in double quotes may hold commas, line ends and doubled
-// quotes (RFC 4180). A header row is required. CRLF, a byte order mark and blank lines are
-// tolerated. The whole file stands in memory. Errors read `file:line column "name": what`. Not
-// modelled: other separators, compressed files, comments.
+// quotes (RFC 4180). A header row is required. A CsvDialect says where a file differs. CRLF, a byte
+// order mark and blank lines are tolerated, and so is a file packed by gzip. The whole file stands
+// in memory. Errors read `file:line column "name": what`. Not modelled: comments.
 #pragma once
 
 #include <cstddef>
@@ -40,11 +40,18 @@ class CsvColumn {
   std::uint32_t index_ = kMissing;
 };
 
+/// How a table differs from a plain CSV.
+struct CsvDialect {
+  char separator = ',';
+  bool quotes = true;                  ///< false: a quote is a letter like others
+  std::vector<std::string> columns{};  ///< of a file without a header row
+};
+
 class Csv {
  public:
   /// Throws ConfigError (missing or empty file, unequal rows, bad quotes) or IoError (unreadable).
   static Csv parse_file(const std::filesystem::path& path);
-  static Csv parse_text(std::string text, std::string name);
+  static Csv parse_text(std::string text, std::string name, CsvDialect dialect = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
@@ -84,10 +91,12 @@ class Csv {
   bool take_record(std::size_t& at, std::uint32_t& line, std::vector<Cell>& cells);
   Cell take_quoted(std::size_t& at, std::uint32_t& line);
   void take_header(const std::vector<Cell>& cells, std::uint32_t line);
+  void name_columns(std::vector<std::string> names, std::uint32_t line);
   [[nodiscard]] std::optional<std::uint32_t> index_of(std::string_view column) const;
 
   std::string name_;
   std::string text_;
+  CsvDialect dialect_;
   std::uint32_t header_line_ = 1;
   std::vector<std::string> columns_;
   std::vector<bool> known_;

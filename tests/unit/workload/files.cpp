@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "railyard/workload/job_stream.hpp"
+#include "railyard/workload/job_reader.hpp"
 #include "railyard/workload/micro_benchmark.hpp"
 #include "railyard/workload/trace_job.hpp"
 #include "railyard/workload/transformer.hpp"
@@ -49,7 +49,9 @@ std::vector<TraceJob> read_trace(const std::string& text, double arrival_scale =
     std::ofstream file(path);
     file << text;
   }
-  return read_job_stream(path, arrival_scale);
+  auto jobs = read_jobs({path}).jobs;
+  if (arrival_scale != 1) scale_arrivals(jobs, arrival_scale);
+  return jobs;
 }
 std::string trace_error(const std::string& text) {
   try {
@@ -260,7 +262,7 @@ TEST_CASE("mistakes in a job trace are named by file and line") {
 TEST_CASE("the real Kalos trace is read") {
   const auto path = shared_data("traces/acme_kalos/kalos_jobs.csv");
   if (!path) return;
-  const auto jobs = read_job_stream(*path, 1);
+  const auto jobs = read_jobs({*path}).jobs;
   CHECK(jobs.size() == 319);
   CHECK(std::ranges::count(jobs, 1024U, &TraceJob::gpus) == 38);
   CHECK(jobs.front().type == "OtherOrSFT");
