@@ -233,7 +233,7 @@ class Long(unittest.TestCase):
         """All jobs finish. SRTF that knows run times has the least mean completion time; knowing
         them helps shortest job first more than guessing; backfilling beats waiting for the head.
         The noisy oracle's error is exp(1/8) (2 Phi(1/2) - 1) = 43.4 % up to sampling."""
-        result = simulate("scenarios/kalos_queues.json", "--jobs", "2")
+        result = simulate("scenarios/kalos_2416.json", "--jobs", "2")
         for name in result["policies"]:
             self.assertEqual(value(result, name, "jobs_unfinished"), 0)
         mean = {name: value(result, name, "jct_s_mean") for name in result["policies"]}
@@ -247,6 +247,29 @@ class Long(unittest.TestCase):
         self.assertGreater(value(result, "srtf", "preemptions"), 0)
         self.assertIsNone(value(result, "fifo", "preemptions"))
         self.assertIsNone(value(result, "fifo", "predictor_mape"))
+
+    def test_small_jobs_with_long_tails(self):
+        """scenarios/philly_2k.json: 15,000 jobs. Whoever passes a blocked head, or goes by run
+        times guessed or attained, waits less than first come, first served."""
+        result = simulate("scenarios/philly_2k.json", "--jobs", "2")
+        jobs = {name: len(policy["jobs"]) for name, policy in result["policies"].items()}
+        self.assertTrue(all(abs(count - 15_000) < 100 for count in jobs.values()), jobs)
+        mean = {name: value(result, name, "jct_s_mean") for name in jobs}
+        for name in jobs:
+            self.assertEqual(value(result, name, "jobs_unfinished"), 0)
+            self.assertLessEqual(mean[name], mean["fifo"], name)
+        # The drawn trace says what load it is.
+        self.assertTrue(any("% on 2048 GPUs" in warning
+                            for warning in result["policies"]["fifo"]["warnings"]))
+
+    def test_scenarios_too_long_for_tests_are_in_order(self):
+        """A year of a million jobs, a sweep of 120 points, a fabric that jobs share under six
+        policy sets; tools/show 4 runs them."""
+        for name in ("scenarios/large/acme_year.json", "scenarios/large/multi_tenant.json",
+                     "scenarios/sweeps/interval_alpha_beta.json"):
+            done = subprocess.run([PROGRAM, "run", name, "--dry-run"], cwd=ROOT, check=False,
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_an_announced_job_starts_on_time(self):
         """scenarios/reservation_replay.json: it comes at 16 h and is known from 12 h on."""
