@@ -130,7 +130,8 @@ Finding calibrate_iteration(const CommandLine& line, const std::string& given) {
     throw ConfigError(fmt::format("--iteration: {} needs \"jobs\" with one job", path.string()));
   const auto seconds_at = [&](double gemm) {
     const auto changed = document.set("/jobs/0/stack", stack_json(jobs->at(0), gemm));
-    const auto spec = scenario::load(changed, scenario_name(path), line.number("seed"));
+    const auto spec =
+        scenario::load(changed, scenario_name(path), line.number("seed"), line.catalogs());
     metrics::RunFacts facts;
     const auto result = scenario::run_policy(spec, spec.baseline(), facts);
     const auto iteration = result.metrics.get(metrics::Metric::iteration_s_mean);

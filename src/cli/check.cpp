@@ -97,7 +97,8 @@ std::optional<metrics::RunResult> rerun(const CommandLine& line, const fs::path&
                                         [](const auto& change) { return change.first == "/seed"; });
   std::optional<std::uint64_t> seed = line.number("seed");
   if (!seed && !changes_seed) seed = baseline.result.seed;
-  const std::vector<scenario::Spec> specs{scenario::load(document, scenario_name(scenario), seed)};
+  const std::vector<scenario::Spec> specs{
+      scenario::load(document, scenario_name(scenario), seed, line.catalogs())};
   auto simulated = simulate(line, specs);
   if (!simulated[0].complete) return std::nullopt;
   return std::move(simulated[0].result);
@@ -146,8 +147,9 @@ int add(const CommandLine& line, const std::string& scenario, const std::string&
     baseline.scenario = fs::proximate(scenario, folder).generic_string();
   }
   baseline.set = line.changes();
-  const std::vector<scenario::Spec> specs{scenario::load(
-      read_changed(scenario, baseline.set), scenario_name(scenario), line.number("seed"))};
+  const std::vector<scenario::Spec> specs{scenario::load(read_changed(scenario, baseline.set),
+                                                         scenario_name(scenario),
+                                                         line.number("seed"), line.catalogs())};
   auto simulated = simulate(line, specs);
   if (!simulated[0].complete) return kInterrupted;
   baseline.description =

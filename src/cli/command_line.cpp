@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "output.hpp"
+#include "railyard/bridge/catalogs.hpp"
 #include "railyard/config/document.hpp"
 
 namespace railyard::cli {
@@ -46,10 +47,17 @@ CommandLine& CommandLine::simulation_options() {
   repeated("set", "/pointer=value",
            "change the scenario at a JSON pointer (repeatable); paths in the value are "
            "relative to the working directory");
+  plugin_option();
   option("seed", "N", "seed, in place of the scenario's");
   option("jobs", "N", "threads; results do not depend on them (default: all cores)");
   option("progress", "WHEN", "auto, always or never (default: auto: when stderr is a terminal)");
   return flag("quiet", "no progress and no warnings on stderr");
+}
+
+CommandLine& CommandLine::plugin_option() {
+  return repeated("plugin", "FILE",
+                  "a library of your own with more policies (repeatable); trusted code: it runs "
+                  "with your rights");
 }
 
 CommandLine& CommandLine::format_option() {
@@ -128,6 +136,12 @@ std::optional<std::uint64_t> CommandLine::number(const std::string& name) const 
         fmt::format("--{}: expected a whole number from 0, found \"{}\"", name, *given));
   }
   return value;
+}
+
+std::shared_ptr<const scheduler::Catalogs> CommandLine::catalogs() const {
+  std::vector<std::filesystem::path> libraries;
+  for (const std::string& file : texts("plugin")) libraries.emplace_back(file);
+  return bridge::make_catalogs(libraries);
 }
 
 report::Format CommandLine::format() const {

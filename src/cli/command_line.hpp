@@ -14,6 +14,10 @@
 #include "railyard/report/report.hpp"
 #include "verbs.hpp"
 
+namespace railyard::scheduler {
+struct Catalogs;
+}
+
 namespace railyard::cli {
 
 /// What stands in `railyard VERB --help` beside the options.
@@ -35,9 +39,10 @@ class CommandLine {
   CommandLine& option(const char* name, const char* value, const char* help);
   /// May be given again and again.
   CommandLine& repeated(const char* name, const char* value, const char* help);
-  /// Options that every simulating verb has: --set --seed --jobs --progress --quiet.
+  /// Options that every simulating verb has: --set --plugin --seed --jobs --progress --quiet.
   CommandLine& simulation_options();
   CommandLine& format_option();
+  CommandLine& plugin_option();
 
   /// Parses; prints the help and returns false when --help was asked for. Throws ConfigError.
   [[nodiscard]] bool parse(const Arguments& arguments);
@@ -51,6 +56,8 @@ class CommandLine {
   /// A whole number, not negative. Throws ConfigError.
   [[nodiscard]] std::optional<std::uint64_t> number(const std::string& name) const;
   [[nodiscard]] report::Format format() const;
+  /// The policies that can be named: those in the tree and of --plugin. Throws ConfigError.
+  [[nodiscard]] std::shared_ptr<const scheduler::Catalogs> catalogs() const;
   [[nodiscard]] unsigned jobs() const;  ///< --jobs, or as many as there are cores
   /// --set options as pointer and value.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> changes() const;

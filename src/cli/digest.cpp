@@ -33,10 +33,12 @@ std::string digest_of(const CommandLine& line, const fs::path& path) {
   std::vector<scenario::Spec> specs;
   const bool many = sweep::is_sweep(document);
   if (many) {
-    specs = sweep::load(document, scenario_name(path), line.changes(), line.number("seed")).specs;
+    specs = sweep::load(document, scenario_name(path), line.changes(), line.number("seed"),
+                        line.catalogs())
+                .specs;
   } else {
     specs.push_back(scenario::load(read_changed(path, line.changes()), scenario_name(path),
-                                   line.number("seed")));
+                                   line.number("seed"), line.catalogs()));
   }
   Digest all;
   std::string last;

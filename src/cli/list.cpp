@@ -14,10 +14,7 @@
 #include "railyard/network/network_model.hpp"
 #include "railyard/network/transport.hpp"
 #include "railyard/report/table.hpp"
-#include "railyard/scheduler/placement.hpp"
-#include "railyard/scheduler/predictor.hpp"
-#include "railyard/scheduler/queue.hpp"
-#include "railyard/scheduler/reservation.hpp"
+#include "railyard/scheduler/catalogs.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
@@ -46,8 +43,9 @@ struct Entry {
 using Entries = std::vector<Entry>;
 
 std::string_view name_of(config::ParameterType type) {
-  static constexpr std::array<std::string_view, 9> kNames{
-      "boolean", "integer", "real", "string", "choice", "bytes", "bandwidth", "duration", "path"};
+  static constexpr std::array<std::string_view, 10> kNames{
+      "boolean", "integer",   "real",     "string", "choice",
+      "bytes",   "bandwidth", "duration", "path",   "command"};
   return kNames.at(static_cast<std::size_t>(type));
 }
 
@@ -148,26 +146,20 @@ Entries networks() {
 Entries collectives() {
   return entries_of(collective::choice_descriptions());
 }
-Entries placements() {
-  return entries_of(config::descriptions(scheduler::placement_catalog()));
-}
 Entries compressions() {
   return entries_of(config::descriptions(workload::compression_catalog()));
 }
 Entries traffic() {
   return entries_of(config::descriptions(cluster::traffic_catalog()));
 }
-Entries queues() {
-  return entries_of(config::descriptions(scheduler::queue_catalog()));
+/// A family of policies, which a plug-in may have added to.
+template <auto Member>
+Entries policies(const scheduler::Catalogs& catalogs) {
+  return entries_of(config::descriptions(scheduler::table(catalogs.*Member)));
 }
-Entries predictors() {
-  return entries_of(config::descriptions(scheduler::predictor_catalog()));
-}
+
 Entries failures() {
   return entries_of(config::descriptions(cluster::failure_catalog()));
-}
-Entries reservations() {
-  return entries_of(config::descriptions(scheduler::reservation_catalog()));
 }
 
 Entries gpus() {
@@ -240,7 +232,8 @@ Entries all_metrics() {
 struct Family {
   std::string_view name;
   std::string_view summary;
-  Entries (*entries)();
+  Entries (*entries)();  ///< null: a family of policies
+  Entries (*policies)(const scheduler::Catalogs& catalogs) = nullptr;
 };
 constexpr std::array<Family, 20> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
@@ -256,10 +249,16 @@ constexpr std::array<Family, 20> kFamilies{{
     {"networks", "how much of the network is modelled, --network of flows", networks},
     {"transports", "what packets add to the fluid, --transport of flows", transports},
     {"collectives", "algorithms of collective operations", collectives},
-    {"placements", "placement policies, \"placement\" of a policy set", placements},
-    {"queues", "queue policies, \"queue\" of a policy set", queues},
-    {"predictors", "estimates of run times, \"predictor\" of a policy set", predictors},
-    {"reservations", "hosts kept for jobs to come, \"reservation\" of a policy set", reservations},
+    {"schedulers", "what decides over jobs, \"scheduler\" of a policy set", nullptr,
+     policies<&scheduler::Catalogs::schedulers>},
+    {"placements", "placement policies, \"placement\" of a policy set", nullptr,
+     policies<&scheduler::Catalogs::placements>},
+    {"queues", "queue policies, \"queue\" of a policy set", nullptr,
+     policies<&scheduler::Catalogs::queues>},
+    {"predictors", "estimates of run times, \"predictor\" of a policy set", nullptr,
+     policies<&scheduler::Catalogs::predictors>},
+    {"reservations", "hosts kept for jobs to come, \"reservation\" of a policy set", nullptr,
+     policies<&scheduler::Catalogs::reservations>},
     {"failures", "hosts that fail, \"failures\" of a scenario", failures},
     {"compressions", "compression of gradients, \"compression\" of a policy set", compressions},
     {"traffic", "which jobs go first on links they share, \"traffic\" of a policy set", traffic},
@@ -277,7 +276,7 @@ std::string names_and_summaries(const std::vector<std::pair<std::string, std::st
   return out;
 }
 
-std::string list_text(const Arguments& words) {
+std::string list_text(const Arguments& words, const scheduler::Catalogs& catalogs) {
   std::vector<std::pair<std::string, std::string>> rows;
   if (words.empty()) {
     for (const Family& family : kFamilies) rows.emplace_back(family.name, family.summary);
@@ -289,7 +288,8 @@ std::string list_text(const Arguments& words) {
   if (at == known.end())
     throw config::ConfigError(
         unknown(fmt::format("\"{}\" is no family", words[0]), words[0], known));
-  const Entries entries = kFamilies.at(static_cast<std::size_t>(at - known.begin())).entries();
+  const Family& family = kFamilies.at(static_cast<std::size_t>(at - known.begin()));
+  const Entries entries = family.entries != nullptr ? family.entries() : family.policies(catalogs);
   if (words.size() == 1) {
     for (const Entry& entry : entries) rows.emplace_back(entry.name, entry.summary);
     return names_and_summaries(rows);
@@ -313,9 +313,10 @@ int list(const Arguments& arguments) {
        "What this program can be asked for: the families, the members of one, or one member with "
        "its parameters.",
        {"railyard list", "railyard list placements", "railyard list placements arnold"}});
+  line.plugin_option();
   if (!line.parse(arguments)) return kGood;
   line.expect_words(0, 2, "a family and a name at most");
-  write_stdout(list_text(line.words()));
+  write_stdout(list_text(line.words(), *line.catalogs()));
   return kGood;
 }
 

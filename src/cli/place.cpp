@@ -190,7 +190,7 @@ int place(const Arguments& arguments) {
   const fs::path path = line.words().front();
   const auto document = with_one_job(read_changed(path, line.changes()), line.text("job"));
   const std::vector<scenario::Spec> specs{
-      scenario::load(document, scenario_name(path), line.number("seed"))};
+      scenario::load(document, scenario_name(path), line.number("seed"), line.catalogs())};
   std::vector<PlacedJob> placed;
   for (std::size_t p = 0; p < specs.front().policy_names().size(); ++p)
     placed.push_back(scenario::place(specs.front(), p));

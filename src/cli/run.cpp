@@ -36,12 +36,13 @@ std::vector<scenario::Spec> load_all(const CommandLine& line,
   std::vector<scenario::Spec> specs;
   config::Errors errors;
   std::set<std::string> names;
+  const auto catalogs = line.catalogs();
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const std::string name = scenario_name(line.words()[i]);
     if (!names.insert(name).second)
       errors.add(fmt::format("{}: a second scenario is named \"{}\"", line.words()[i], name));
     try {
-      specs.push_back(scenario::load(documents[i], name, line.number("seed")));
+      specs.push_back(scenario::load(documents[i], name, line.number("seed"), catalogs));
     } catch (const config::ConfigError& error) {
       errors.add(error);
     }

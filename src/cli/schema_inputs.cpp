@@ -1,14 +1,11 @@
 #include <algorithm>
 #include <map>
 
+#include "railyard/bridge/catalogs.hpp"
 #include "railyard/cluster/cluster.hpp"
 #include "railyard/collective/choices.hpp"
 #include "railyard/config/catalog.hpp"
 #include "railyard/network/network_model.hpp"
-#include "railyard/scheduler/placement.hpp"
-#include "railyard/scheduler/predictor.hpp"
-#include "railyard/scheduler/queue.hpp"
-#include "railyard/scheduler/reservation.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/fabric_reader.hpp"
 #include "railyard/topology/routing.hpp"
@@ -42,6 +39,8 @@ std::string parameter(const ParameterSpec& spec) {
       return bandwidth();
     case ParameterType::duration:
       return duration();
+    case ParameterType::command:
+      return array_of(text(), 1);
     default:
       return text();
   }
@@ -374,19 +373,25 @@ std::string network_schema() {
 }
 
 std::string policy_schema() {
-  return object({{"placement", choice(config::descriptions(scheduler::placement_catalog()))},
-                 {"queue", choice(config::descriptions(scheduler::queue_catalog()))},
-                 {"interval", duration()},
-                 {"decision_latency", duration()},
-                 {"collectives", collectives_schema()},
-                 {"reservation", choice(config::descriptions(scheduler::reservation_catalog()))},
-                 {"predictor", choice(config::descriptions(scheduler::predictor_catalog()))},
-                 {"checkpoint_interval", any_of({duration(), words({"young_daly"})})},
-                 {"checkpoint_cost", duration()},
-                 {"restart_cost", duration()},
-                 {"compression", choice(config::descriptions(workload::compression_catalog()))},
-                 {"traffic", choice(config::descriptions(cluster::traffic_catalog()))}},
-                {"placement"});
+  const auto catalogs = bridge::make_catalogs();
+  const auto one_of = [](const auto& entries) {
+    return choice(config::descriptions(scheduler::table(entries)));
+  };
+  const Members members{
+      {"scheduler", one_of(catalogs->schedulers)},
+      {"placement", one_of(catalogs->placements)},
+      {"queue", one_of(catalogs->queues)},
+      {"interval", duration()},
+      {"decision_latency", duration()},
+      {"collectives", collectives_schema()},
+      {"reservation", one_of(catalogs->reservations)},
+      {"predictor", one_of(catalogs->predictors)},
+      {"checkpoint_interval", any_of({duration(), words({"young_daly"})})},
+      {"checkpoint_cost", duration()},
+      {"restart_cost", duration()},
+      {"compression", choice(config::descriptions(workload::compression_catalog()))},
+      {"traffic", choice(config::descriptions(cluster::traffic_catalog()))}};
+  return any_of({object(members, {"placement"}), object(members, {"scheduler"})});
 }
 
 std::string job_profile_schema() {

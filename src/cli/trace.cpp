@@ -38,8 +38,8 @@ double end_s(const std::vector<workload::TaskTimes>& times) {
 int record(const CommandLine& line, const std::string& path) {
   const auto out = line.text("out");
   if (!out) throw config::ConfigError("railyard trace record wants --out FILE");
-  const auto spec =
-      scenario::load(read_changed(path, line.changes()), scenario_name(path), line.number("seed"));
+  const auto spec = scenario::load(read_changed(path, line.changes()), scenario_name(path),
+                                   line.number("seed"), line.catalogs());
   const Recording recording = scenario::record(spec, policy_of(line, spec));
   write_stdout(convert_trace(recording, "recording", *out));
   return kGood;

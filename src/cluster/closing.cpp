@@ -19,9 +19,7 @@ void Simulation::account(TimePoint now) {
       fragmentation_ticks_ += span * fragmentation(free);
       fragmentation_span_ += span;
     }
-    if (settings_.reservation != nullptr || settings_.scheduler != nullptr) {
-      account_reservation(span);
-    }
+    if (scheduler_->reserves()) account_reservation(span);
     if (settings_.want_history) note_sample();
   }
   now_ = now;

@@ -46,9 +46,6 @@ Simulation::Simulation(std::span<const JobSpec> jobs, const Settings& settings, 
   if (scheduler_ == nullptr) {
     own_scheduler_ = scheduler::compose({settings.queue, settings.placement, settings.reservation});
     scheduler_ = own_scheduler_.get();
-    displaces_ = settings.queue->preempts ||
-                 (settings.reservation != nullptr && settings.reservation->evicts());
-    comes_back_ = displaces_ || settings.failures.per_host_day > 0;
   }
   for (const scheduler::HostSlot& slot : settings.background) inventory_.take(slot);
   outcome_.jobs.resize(jobs.size());
@@ -71,6 +68,8 @@ Simulation::Simulation(std::span<const JobSpec> jobs, const Settings& settings, 
 
 Outcome Simulation::run() {
   scheduler_->begin(view());
+  outcome_.displaces = scheduler_->displaces();
+  comes_back_ = outcome_.displaces || settings_.failures.per_host_day > 0;
   for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
     queue_.push(jobs_[j].submitted, Phase::arrival, Event{Event::arrival, j});
     const Duration lead = scheduler_->lead(views_[j]);
@@ -181,9 +180,7 @@ const scheduler::ClusterView& Simulation::view() {
 
 void Simulation::tell(scheduler::Event::Kind kind, std::uint32_t j) {
   scheduler_->observe({kind, static_cast<JobId>(j)}, view());
-  if (settings_.reservation != nullptr || settings_.scheduler != nullptr) {
-    reserved_ = scheduler_->reserved();
-  }
+  if (scheduler_->reserves()) reserved_ = scheduler_->reserved();
 }
 
 /// An estimate for a job that has so much run time left, in truth; only an oracle is told.
@@ -259,7 +256,7 @@ void Simulation::begin(std::uint32_t j) {
   running_.push_back(std::move(running));
   tell(scheduler::Event::Kind::started, j);
   // It could not be displaced before it ran.
-  if (displaces_ && settings_.decision_latency > Duration{} && !waiting_.empty()) {
+  if (outcome_.displaces && settings_.decision_latency > Duration{} && !waiting_.empty()) {
     request_decision();
   }
   request_repace();

@@ -25,29 +25,38 @@ TimePoint after(TimePoint from, Duration wait) {
 
 void Simulation::decide() {
   decision_pending_ = false;
-  if (waiting_.empty()) return;
-  for (scheduler::Decision& decision : scheduler_->decide(view())) {
-    std::visit([this](auto& one) { apply(std::move(one)); }, decision);
+  while (!waiting_.empty()) {
+    for (scheduler::Decision& decision : scheduler_->decide(view())) {
+      std::visit([this](auto& one) { apply(one); }, decision);
+    }
+    std::erase_if(waiting_,
+                  [this](JobId job) { return views_[index(job)].state != JobState::waiting; });
+    if (!scheduler_->again()) return;
   }
-  std::erase_if(waiting_,
-                [this](JobId job) { return views_[index(job)].state != JobState::waiting; });
 }
 
-void Simulation::apply(scheduler::Start&& start) {
-  if (std::string why = objection(start); !why.empty()) return refuse(std::move(why));
+void Simulation::apply(scheduler::Start& start) {
+  if (std::string why = objection(start); !why.empty()) return refuse(start.job, std::move(why));
   admit(static_cast<std::uint32_t>(index(start.job)), std::move(start.placement));
 }
 
 void Simulation::apply(const scheduler::Preempt& preempt) {
   if (index(preempt.job) >= jobs_.size() || views_[index(preempt.job)].state != JobState::running) {
-    return refuse(fmt::format("{} cannot be preempted: it does not run", named(preempt.job)));
+    return refuse(preempt.job,
+                  fmt::format("{} cannot be preempted: it does not run", named(preempt.job)));
+  }
+  if (!outcome_.displaces) {
+    return refuse(preempt.job, fmt::format("{} cannot be preempted: the scheduler said that it "
+                                           "never does",
+                                           named(preempt.job)));
   }
   this->preempt(static_cast<std::uint32_t>(index(preempt.job)));
 }
 
 void Simulation::apply(const scheduler::Reject& reject) {
   if (index(reject.job) >= jobs_.size() || views_[index(reject.job)].state != JobState::waiting) {
-    return refuse(fmt::format("{} cannot be rejected: it does not wait", named(reject.job)));
+    return refuse(reject.job,
+                  fmt::format("{} cannot be rejected: it does not wait", named(reject.job)));
   }
   const auto j = static_cast<std::uint32_t>(index(reject.job));
   views_[j].state = JobState::done;
@@ -60,11 +69,14 @@ void Simulation::apply(const scheduler::Reject& reject) {
 }
 
 void Simulation::apply(const scheduler::Wake& wake) {
-  if (wake.at <= now_) return refuse("a scheduler asked to be woken at a time that has come");
+  if (wake.at <= now_) {
+    return refuse(std::nullopt, "a scheduler asked to be woken at a time that has come");
+  }
   wake_at(wake.at);
 }
 
-void Simulation::refuse(std::string reason) {
+void Simulation::refuse(std::optional<JobId> job, std::string reason) {
+  scheduler_->refused(job, reason);
   if (refused_++ == 0) first_refusal_ = std::move(reason);
 }
 

@@ -89,12 +89,12 @@ class Simulation {
 
   // decisions.cpp
   void decide();
-  void apply(scheduler::Start&& start);
+  void apply(scheduler::Start& start);
   void apply(const scheduler::Preempt& preempt);
   void apply(const scheduler::Reject& reject);
   void apply(const scheduler::Wake& wake);
   void admit(std::uint32_t job, scheduler::Placement placement);
-  void refuse(std::string reason);
+  void refuse(std::optional<JobId> job, std::string reason);
   [[nodiscard]] std::string objection(const scheduler::Start& start) const;
   [[nodiscard]] std::string objection(const scheduler::Placement& placement,
                                       const scheduler::GangShape& shape) const;
@@ -175,7 +175,6 @@ class Simulation {
   std::uint64_t refused_ = 0;
   std::string first_refusal_;
   std::string first_rejection_;
-  bool displaces_ = true;   ///< may running jobs lose their GPUs to others?
   bool comes_back_ = true;  ///< may a job start more than once?
   /// By job: first and one past the last of its holdings that are open; equal: none.
   std::vector<std::pair<std::size_t, std::size_t>> open_holdings_;

@@ -90,6 +90,14 @@ ParameterValue decode_parameter(const Node& node, Errors& errors, const Paramete
     case ParameterType::path:
       if (const auto value = decoded<std::filesystem::path>(node, errors)) return value->string();
       break;
+    case ParameterType::command:
+      if (auto words = decoded<std::vector<std::string>>(node, errors)) {
+        if (!words->empty() && !words->front().empty()) {
+          return Command{std::move(*words), node.directory()};
+        }
+        errors.add(node, "expected a program and its arguments: [\"python3\", \"policy.py\"]");
+      }
+      break;
   }
   return {};
 }
@@ -119,6 +127,8 @@ ParameterValue stand_in(const EntryDescription& entry, const ParameterSpec& spec
     case ParameterType::string:
     case ParameterType::path:
       return std::string();
+    case ParameterType::command:
+      return Command{{"true"}, {}};
     case ParameterType::choice:
       return std::string(spec.choices.empty() ? "" : spec.choices.front());
     case ParameterType::bytes:
@@ -204,7 +214,15 @@ std::string Parameters::canonical() const {
                    [](const std::string& value) { return json_string(value); },
                    [](Bytes value) { return fmt::format("{}B", value.count()); },
                    [](Bandwidth value) { return fmt::format("{}B/s", value.bytes_per_s()); },
-                   [](Duration value) { return fmt::format("{}ticks", value.count()); }},
+                   [](Duration value) { return fmt::format("{}ticks", value.count()); },
+                   // Not the folder: what is printed must not depend on where a checkout lies.
+                   [](const Command& value) {
+                     std::string words;
+                     for (const std::string& word : value.words) {
+                       words += (words.empty() ? "" : " ") + word;
+                     }
+                     return json_string(words);
+                   }},
         entry.first);
   }
   return out;

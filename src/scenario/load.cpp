@@ -294,9 +294,12 @@ void read_network(Reader& scenario, World& world) {
   }
 }
 
-Spec load(const Document& document, const std::string& name, std::optional<std::uint64_t> seed) {
+Spec load(const Document& document, const std::string& name, std::optional<std::uint64_t> seed,
+          Catalogs catalogs) {
   Errors errors;
   auto world = std::make_shared<World>();
+  world->catalogs = catalogs ? std::move(catalogs)
+                             : std::make_shared<scheduler::Catalogs>(scheduler::in_tree_catalogs());
   world->name = name;
   Reader scenario(document.root(), errors);
   world->description = scenario.optional<std::string>("description", "");

@@ -120,10 +120,11 @@ void add_inline(Totals& sum, const World& world, std::size_t job, const JobSpec&
   sum.p99_ticks = std::max(sum.p99_ticks, record.iteration_ticks_p99);
 }
 
-Totals totals_of(const World& world, const scheduler::PlacementPolicy& placement,
+Totals totals_of(const World& world, const scheduler::PlacementPolicy* placement,
                  const std::vector<JobSpec>& jobs, const cluster::Outcome& outcome) {
   Totals sum;
   const double alpha = world.diffusion_alpha.value_or(0.5);
+  const bool unit_dp = placement != nullptr && placement->unit_dp();
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const JobRecord& record = outcome.jobs[j];
     if (record.status != JobStatus::rejected) {
@@ -145,7 +146,7 @@ Totals totals_of(const World& world, const scheduler::PlacementPolicy& placement
     }
     ++sum.placed;
     sum.weighted += record.spread.weighted(alpha);
-    sum.simplified += record.spread.simplified(alpha, placement.unit_dp());
+    sum.simplified += record.spread.simplified(alpha, unit_dp);
     sum.worst.dp_max = std::max(sum.worst.dp_max, record.spread.dp_max);
     sum.worst.pp_max = std::max(sum.worst.pp_max, record.spread.pp_max);
   }
@@ -341,15 +342,15 @@ void set_displacement(const World& world, const PolicySpec& policy, const cluste
   if (policy.reservation.name != "none") {
     out.set(Metric::reserved_idle_gpu_s, seconds(outcome.reserved_idle_gpu_ticks));
   }
-  if (policy.preempts) {
+  if (outcome.displaces) {
     out.set(Metric::preemptions, static_cast<double>(outcome.preemptions));
   }
   const bool failures = world.failures.per_host_day > 0;
-  if (policy.preempts || failures) {
+  if (outcome.displaces || failures) {
     out.set(Metric::restarts, static_cast<double>(outcome.restarts));
     out.set(Metric::lost_gpu_s, seconds(outcome.lost_gpu_ticks));
   }
-  const bool costs = policy.preempts || failures || policy.checkpoints.interval > Duration{};
+  const bool costs = outcome.displaces || failures || policy.checkpoints.interval > Duration{};
   if (costs && outcome.allocated_gpu_ticks > 0) {
     out.set(Metric::goodput_share, 1 - (outcome.lost_gpu_ticks + outcome.overhead_gpu_ticks) /
                                            outcome.allocated_gpu_ticks);
@@ -380,13 +381,12 @@ std::optional<std::size_t> largest_inline(const std::vector<JobSpec>& jobs,
 }
 
 metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy,
-                                    const scheduler::PlacementPolicy& placement,
+                                    const scheduler::PlacementPolicy* placement,
                                     const std::vector<JobSpec>& jobs,
                                     const cluster::Outcome& outcome) {
   metrics::PolicyResult out;
   out.name = policy.name;
-  out.placement =
-      fmt::format("{} ({})", policy.placement.name, policy.placement.parameters.canonical());
+  out.placement = placement_text(policy);
   const Totals sum = totals_of(world, placement, jobs, outcome);
   Metrics& m = out.metrics;
   if (sum.tokens > 0) {

@@ -11,8 +11,9 @@
 
 namespace railyard::scenario {
 
+/// `placement` is null where the scheduler needs none.
 [[nodiscard]] metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy,
-                                                  const scheduler::PlacementPolicy& placement,
+                                                  const scheduler::PlacementPolicy* placement,
                                                   const std::vector<cluster::JobSpec>& jobs,
                                                   const cluster::Outcome& outcome);
 

@@ -10,8 +10,13 @@ namespace railyard::scenario {
 
 scheduler::Placement placed(const World& world, std::size_t policy_index) {
   const PolicySpec& policy = world.policies[policy_index];
-  const auto placement = config::entry_of(scheduler::placement_catalog(), policy.placement.name)
-                             .create(policy.placement.parameters);
+  const auto placement = make_parts(world, policy).placement;
+  if (placement == nullptr) {
+    throw config::ConfigError(
+        fmt::format("policy set \"{}\" names no placement: its scheduler \"{}\" decides with all "
+                    "jobs in view, which `railyard run` asks it to",
+                    policy.name, policy.scheduler.name));
+  }
   scheduler::Inventory inventory(world.topology);
   for (const scheduler::HostSlot& slot : world.background) inventory.take(slot);
   auto found = placement->place(world.jobs.front().shape, inventory,

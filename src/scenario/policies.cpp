@@ -3,10 +3,7 @@
 #include <utility>
 
 #include "railyard/collective/collective.hpp"
-#include "railyard/scheduler/placement.hpp"
-#include "railyard/scheduler/predictor.hpp"
-#include "railyard/scheduler/queue.hpp"
-#include "railyard/scheduler/reservation.hpp"
+#include "railyard/scheduler/catalogs.hpp"
 #include "railyard/workload/compression.hpp"
 #include "world.hpp"
 
@@ -38,23 +35,17 @@ void read_checkpoints(Reader& reader, cluster::Checkpoints& out) {
 }
 
 /// A queue or reservation that plans with run times needs somebody who estimates them.
-void check_estimates(PolicySpec& policy, Reader& reader) {
-  const auto queue = config::entry_of(scheduler::queue_catalog(), policy.queue.name)
-                         .create(policy.queue.parameters);
-  const auto reservation =
-      config::entry_of(scheduler::reservation_catalog(), policy.reservation.name)
-          .create(policy.reservation.parameters, nullptr);
-  const auto predictor = config::entry_of(scheduler::predictor_catalog(), policy.predictor.name)
-                             .create(policy.predictor.parameters);
-  policy.preempts = queue->preempts || (reservation && reservation->evicts());
-  if (predictor->estimates()) return;
+void check_estimates(const PolicyParts& parts, const PolicySpec& policy, Reader& reader) {
+  if (parts.predictor->estimates()) return;
   const auto refuse = [&reader](const char* key, const std::string& value) {
     reader.fail(key, fmt::format("\"{}\" plans with run times: give the policy set a "
                                  "\"predictor\" (`railyard list predictors`)",
                                  value));
   };
-  if (queue->needs_estimates()) refuse("queue", policy.queue.name);
-  if (reservation && reservation->needs_estimates()) refuse("reservation", policy.reservation.name);
+  if (parts.queue->needs_estimates()) refuse("queue", policy.queue.name);
+  if (parts.reservation && parts.reservation->needs_estimates()) {
+    refuse("reservation", policy.reservation.name);
+  }
 }
 
 /// A member of a family, or its default.
@@ -69,19 +60,40 @@ config::Choice read_choice(Reader& reader, std::string_view key, std::string_vie
   return config::default_choice(fallback, entries);
 }
 
-PolicySpec read_policy(const std::string& name, const Node& node, Errors& errors) {
+constexpr std::string_view kComposed = "composed";
+
+/// The scheduler is composed of the policy set's parts, or it is of another make and takes none of
+/// them but the placement, which it then may ask.
+void read_scheduler(Reader& reader, const scheduler::Catalogs& catalogs, PolicySpec& policy) {
+  using scheduler::table;
+  policy.scheduler =
+      read_choice(reader, "scheduler", "scheduler", table(catalogs.schedulers), kComposed);
+  const Node where = reader.child("scheduler").value_or(reader.node());
+  policy.scheduler_place = fmt::format("{} {}", where.place(), where.pointer());
+  const bool composed = policy.scheduler.name == kComposed;
+  const auto placement = composed ? reader.required_child("placement") : reader.child("placement");
+  if (placement) {
+    policy.placement = config::decode_choice(*placement, reader.errors(), "placement policy",
+                                             config::descriptions(table(catalogs.placements)));
+  }
+  policy.queue = read_choice(reader, "queue", "queue policy", table(catalogs.queues), "fifo");
+  policy.reservation = read_choice(reader, "reservation", "reservation policy",
+                                   table(catalogs.reservations), "none");
+  for (const char* key : {"queue", "reservation"}) {
+    if (composed || !reader.has(key)) continue;
+    reader.fail(key, fmt::format("the scheduler \"{}\" decides that itself: leave out one of them",
+                                 policy.scheduler.name));
+  }
+}
+
+PolicySpec read_policy(const std::string& name, const Node& node, const World& world,
+                       Errors& errors) {
   PolicySpec policy;
   policy.name = name;
   Reader reader(node, errors);
-  const auto placements = config::descriptions(scheduler::placement_catalog());
-  if (const auto child = reader.required_child("placement")) {
-    policy.placement = config::decode_choice(*child, errors, "placement policy", placements);
-  }
-  policy.queue = read_choice(reader, "queue", "queue policy", scheduler::queue_catalog(), "fifo");
-  policy.reservation = read_choice(reader, "reservation", "reservation policy",
-                                   scheduler::reservation_catalog(), "none");
-  policy.predictor =
-      read_choice(reader, "predictor", "predictor", scheduler::predictor_catalog(), "none");
+  read_scheduler(reader, *world.catalogs, policy);
+  policy.predictor = read_choice(reader, "predictor", "predictor",
+                                 scheduler::table(world.catalogs->predictors), "none");
   policy.interval = reader.optional<Duration>("interval", Duration{});
   policy.decision_latency = reader.optional<Duration>("decision_latency", Duration{});
   read_checkpoints(reader, policy.checkpoints);
@@ -93,18 +105,14 @@ PolicySpec read_policy(const std::string& name, const Node& node, Errors& errors
   policy.traffic =
       read_choice(reader, "traffic", "traffic policy", cluster::traffic_catalog(), "none");
   reader.finish();
-  if (errors.empty()) check_estimates(policy, reader);
-  return policy;
-}
-
-/// Factories check what crosses parameters (alpha + beta = 1): their sentence gets the place.
-void try_placement(const PolicySpec& policy, const Node& where, Errors& errors) {
+  if (!errors.empty()) return policy;
   try {
-    static_cast<void>(config::entry_of(scheduler::placement_catalog(), policy.placement.name)
-                          .create(policy.placement.parameters));
+    check_estimates(make_parts(world, policy), policy, reader);
   } catch (const config::ConfigError& error) {
-    errors.add(where, error.lines().front());
+    // Factories check what crosses parameters (alpha + beta = 1): their sentence gets the place.
+    errors.add(node.find("placement").value_or(node), error.lines().front());
   }
+  return policy;
 }
 
 /// The interval follows from the rate of failures.
@@ -130,11 +138,7 @@ void read_policies(Reader& scenario, World& world) {
   }
   for (std::size_t i = 0; i < node->size(); ++i) {
     world.policies.push_back(
-        read_policy(std::string(node->key_at(i)), node->at(i), scenario.errors()));
-    const auto placement = node->at(i).is_object() ? node->at(i).find("placement") : std::nullopt;
-    if (placement && scenario.errors().empty()) {
-      try_placement(world.policies.back(), *placement, scenario.errors());
-    }
+        read_policy(std::string(node->key_at(i)), node->at(i), world, scenario.errors()));
   }
   check_young_daly(scenario, world);
   if (!baseline) return;
@@ -150,6 +154,32 @@ void read_policies(Reader& scenario, World& world) {
     return;
   }
   world.baseline = static_cast<std::size_t>(found - names.begin());
+}
+
+std::string placement_text(const PolicySpec& policy) {
+  if (!policy.placement) return policy.scheduler.name;
+  return fmt::format("{} ({})", policy.placement->name, policy.placement->parameters.canonical());
+}
+
+PolicyParts make_parts(const World& world, const PolicySpec& policy) {
+  using config::entry_of;
+  using scheduler::table;
+  const scheduler::Catalogs& catalogs = *world.catalogs;
+  PolicyParts parts;
+  if (policy.placement) {
+    parts.placement = entry_of(table(catalogs.placements), policy.placement->name)
+                          .create(policy.placement->parameters);
+  }
+  parts.queue = entry_of(table(catalogs.queues), policy.queue.name).create(policy.queue.parameters);
+  parts.reservation = entry_of(table(catalogs.reservations), policy.reservation.name)
+                          .create(policy.reservation.parameters, parts.placement.get());
+  parts.predictor = entry_of(table(catalogs.predictors), policy.predictor.name)
+                        .create(policy.predictor.parameters);
+  parts.scheduler =
+      entry_of(table(catalogs.schedulers), policy.scheduler.name)
+          .create(policy.scheduler.parameters,
+                  {parts.queue.get(), parts.placement.get(), parts.reservation.get()}, catalogs);
+  return parts;
 }
 
 void read_failures(Reader& scenario, World& world) {

@@ -24,6 +24,18 @@ class ProgressObserver final : public cluster::Observer {
   Progress* progress_;
 };
 
+/// What a scheduler from outside gets wrong while it runs is the user's fault too: it gets the
+/// place where the file names it.
+cluster::Outcome simulated(const std::vector<cluster::JobSpec>& jobs,
+                           const cluster::Settings& settings, cluster::Observer& observer,
+                           const PolicySpec& policy) {
+  try {
+    return cluster::simulate(jobs, settings, &observer);
+  } catch (const scheduler::SchedulerError& error) {
+    throw config::ConfigError(fmt::format("{}: {}", policy.scheduler_place, error.what()));
+  }
+}
+
 }  // namespace
 
 Spec::Spec(std::shared_ptr<const World> world) : world_(std::move(world)) {}
@@ -64,9 +76,10 @@ std::vector<std::string> Spec::summary() const {
   }
   if (world.jobs.size() > 5) lines.push_back(fmt::format("  and {} more", world.jobs.size() - 5));
   for (const PolicySpec& policy : world.policies) {
-    lines.push_back(fmt::format("policy set {}: {} ({}), queue {}", policy.name,
-                                policy.placement.name, policy.placement.parameters.canonical(),
-                                policy.queue.name));
+    const bool own = policy.scheduler.name != "composed";
+    lines.push_back(fmt::format("policy set {}: {}, {} {}", policy.name, placement_text(policy),
+                                own ? "scheduler" : "queue",
+                                own ? policy.scheduler.name : policy.queue.name));
   }
   return lines;
 }
@@ -78,25 +91,15 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   RAILYARD_CHECK(policy_index < world.policies.size(), "policy set {} of {}", policy_index,
                  world.policies.size());
   const PolicySpec& policy = world.policies[policy_index];
-  const auto placement = config::entry_of(scheduler::placement_catalog(), policy.placement.name)
-                             .create(policy.placement.parameters);
-  const auto queue = config::entry_of(scheduler::queue_catalog(), policy.queue.name)
-                         .create(policy.queue.parameters);
-  const auto reservation =
-      config::entry_of(scheduler::reservation_catalog(), policy.reservation.name)
-          .create(policy.reservation.parameters, placement.get());
-  const auto predictor = config::entry_of(scheduler::predictor_catalog(), policy.predictor.name)
-                             .create(policy.predictor.parameters);
+  const PolicyParts parts = make_parts(world, policy);
   const auto traffic = config::entry_of(cluster::traffic_catalog(), policy.traffic.name)
                            .create(policy.traffic.parameters);
   cluster::Settings settings;
   settings.topology = &world.topology;
   settings.network = world.network;
   settings.limits = world.limits;
-  settings.placement = placement.get();
-  settings.queue = queue.get();
-  settings.reservation = reservation.get();
-  settings.predictor = predictor.get();
+  settings.scheduler = parts.scheduler.get();
+  settings.predictor = parts.predictor.get();
   settings.traffic = traffic.get();
   settings.checkpoints = policy.checkpoints;
   settings.failures = world.failures;
@@ -110,7 +113,7 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   settings.want_history = detail != nullptr;
   const std::vector<cluster::JobSpec> jobs = jobs_under(world, policy);
   ProgressObserver observer(progress);
-  const cluster::Outcome outcome = cluster::simulate(jobs, settings, &observer);
+  const cluster::Outcome outcome = simulated(jobs, settings, observer, policy);
   facts.events += outcome.events + outcome.engine.events;
   facts.flows += outcome.engine.network.flows_started;
   facts.solves += outcome.engine.network.solves;
@@ -120,7 +123,7 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   facts.memo_misses += outcome.memo_misses;
   facts.contended_epochs += outcome.contended_epochs;
   if (detail != nullptr) *detail = policy_detail(world, jobs, outcome);
-  return policy_result(world, policy, *placement, jobs, outcome);
+  return policy_result(world, policy, parts.placement.get(), jobs, outcome);
 }
 
 metrics::RunResult assemble(const Spec& spec, std::vector<metrics::PolicyResult> policies) {

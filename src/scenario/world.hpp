@@ -10,6 +10,7 @@
 #include "railyard/config/catalog.hpp"
 #include "railyard/config/reader.hpp"
 #include "railyard/scenario/scenario.hpp"
+#include "railyard/scheduler/catalogs.hpp"
 #include "railyard/topology/graph.hpp"
 #include "railyard/training/program.hpp"
 #include "railyard/workload/transformer.hpp"
@@ -19,12 +20,14 @@ namespace railyard::scenario {
 /// What a scenario lets differ between two runs.
 struct PolicySpec {
   std::string name;
-  config::Choice placement;
+  config::Choice scheduler;
+  std::string scheduler_place;  ///< in the file, for what it gets wrong while it runs
+  /// Empty: the scheduler needs none.
+  std::optional<config::Choice> placement;
   config::Choice queue;
   config::Choice reservation;
   config::Choice predictor;
   cluster::Checkpoints checkpoints;
-  bool preempts = false;  ///< may running jobs lose their GPUs?
   Duration interval{};
   Duration decision_latency{};
   collective::PartialChoices collectives;  ///< by operation; empty: the job's own
@@ -32,7 +35,17 @@ struct PolicySpec {
   config::Choice traffic;                  ///< which jobs go first on links they share
 };
 
+/// The parts of a policy set, made. Each run needs its own.
+struct PolicyParts {
+  std::unique_ptr<scheduler::PlacementPolicy> placement;  ///< null: the scheduler needs none
+  std::unique_ptr<scheduler::QueuePolicy> queue;
+  std::unique_ptr<scheduler::ReservationPolicy> reservation;
+  std::unique_ptr<scheduler::Predictor> predictor;
+  std::unique_ptr<scheduler::Scheduler> scheduler;
+};
+
 struct World {
+  Catalogs catalogs;  ///< never null
   std::string name;
   std::string description;
   std::vector<std::string> notes;
@@ -67,6 +80,9 @@ void read_jobs(config::Reader& scenario, World& world);
 /// Decodes `failures`, `policies` and `baseline`. Failures come first.
 void read_failures(config::Reader& scenario, World& world);
 void read_policies(config::Reader& scenario, World& world);
+/// What places jobs under a policy set, for people.
+[[nodiscard]] std::string placement_text(const PolicySpec& policy);
+[[nodiscard]] PolicyParts make_parts(const World& world, const PolicySpec& policy);
 /// Decodes `network` into world.network and world.limits.
 void read_network(config::Reader& scenario, World& world);
 void decode_network(const config::Node& node, config::Errors& errors, World& world);

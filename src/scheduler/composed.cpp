@@ -1,5 +1,6 @@
 // The scheduler of a policy set, composed of its parts.
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -65,6 +66,11 @@ class Composed final : public Scheduler {
     parts_.queue->order->observe(event, view);
     if (parts_.reservation != nullptr) parts_.reservation->observe(event, view);
   }
+  bool displaces() const override {
+    return parts_.queue->preempts ||
+           (parts_.reservation != nullptr && parts_.reservation->evicts());
+  }
+  bool reserves() const override { return parts_.reservation != nullptr; }
   Duration lead(const JobView& job) const override {
     return parts_.reservation != nullptr ? parts_.reservation->lead(job) : Duration{};
   }
@@ -90,11 +96,6 @@ class Composed final : public Scheduler {
     std::vector<Decision> decisions;
     std::vector<JobId> started;
   };
-
-  [[nodiscard]] bool displaces() const {
-    return parts_.queue->preempts ||
-           (parts_.reservation != nullptr && parts_.reservation->evicts());
-  }
 
   void prepare(Round& round) const {
     const ClusterView& view = round.view;
@@ -275,6 +276,18 @@ class Composed final : public Scheduler {
 
 std::unique_ptr<Scheduler> compose(const Parts& parts) {
   return std::make_unique<Composed>(parts);
+}
+
+std::span<const config::CatalogEntry<SchedulerFactory>> scheduler_catalog() {
+  static const std::array<config::CatalogEntry<SchedulerFactory>, 1> kTable{{
+      {{.name = "composed",
+        .summary = "queue order, hold rule, preemption, reservation and placement of the policy "
+                   "set"},
+       [](const config::Parameters&, const Parts& parts, const Catalogs&) {
+         return compose(parts);
+       }},
+  }};
+  return kTable;
 }
 
 }  // namespace railyard::scheduler

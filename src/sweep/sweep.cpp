@@ -183,7 +183,8 @@ std::string point_text(const Sweep& sweep, std::size_t index) {
 /// refused.
 void load_points(Sweep& sweep, const config::Document& base, const std::string& scenario_name,
                  const std::filesystem::path& directory, const std::vector<std::uint64_t>& seeds,
-                 std::optional<std::uint64_t> seed, Errors& errors) {
+                 std::optional<std::uint64_t> seed, const scenario::Catalogs& catalogs,
+                 Errors& errors) {
   std::vector<Point> seeded;
   std::vector<std::optional<std::uint64_t>> chosen(seeds.begin(), seeds.end());
   if (chosen.empty()) chosen.push_back(seed);
@@ -197,7 +198,7 @@ void load_points(Sweep& sweep, const config::Document& base, const std::string& 
           document = document.set(pointer, value, directory);
       }
       for (const auto one : chosen) {
-        sweep.specs.push_back(scenario::load(document, scenario_name, one));
+        sweep.specs.push_back(scenario::load(document, scenario_name, one, catalogs));
         seeded.push_back(sweep.points[i]);
         seeded.back().seed = sweep.specs.back().seed();
         seeded.back().setting = i;
@@ -219,7 +220,7 @@ bool is_sweep(const config::Document& document) {
 }
 
 Sweep load(const config::Document& document, const std::string& name, const Changes& changes,
-           std::optional<std::uint64_t> seed) {
+           std::optional<std::uint64_t> seed, const scenario::Catalogs& catalogs) {
   Errors errors;
   config::Reader reader(document.root(), errors);
   Sweep sweep;
@@ -234,7 +235,7 @@ Sweep load(const config::Document& document, const std::string& name, const Chan
   config::Document scenario = config::Document::parse_file(path);
   for (const auto& [pointer, value] : changes) scenario = scenario.set(pointer, value);
   load_points(sweep, scenario, path.stem().string(), document.root().directory(), seeds, seed,
-              errors);
+              catalogs, errors);
   errors.throw_if_any();
   add_fingerprints(document, scenario, sweep);
   return sweep;

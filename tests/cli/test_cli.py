@@ -589,7 +589,8 @@ class Others(Case):
         families = [line.split()[0] for line in self.good("list").stdout.splitlines()]
         self.assertEqual(families, ["topologies", "readers", "writers", "job_readers",
                                     "trace_readers", "trace_writers", "routings", "networks",
-                                    "transports", "collectives", "placements", "queues",
+                                    "transports", "collectives", "schedulers", "placements",
+                                    "queues",
                                     "predictors", "reservations", "failures", "compressions",
                                     "traffic", "gpus", "models", "metrics"])
         for family in families:

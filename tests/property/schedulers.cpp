@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "railyard/bridge/catalogs.hpp"
 #include "support/cluster_bench.hpp"
 
 using namespace railyard;
@@ -51,6 +52,9 @@ std::vector<JobSpec> random_trace(std::uint64_t seed) {
 class Audit final : public scheduler::Scheduler {
  public:
   explicit Audit(scheduler::Scheduler& inner) : inner_(inner) {}
+  void begin(const scheduler::ClusterView& view) override { inner_.begin(view); }
+  bool again() override { return inner_.again(); }
+  bool displaces() const override { return inner_.displaces(); }
   std::vector<scheduler::Decision> decide(const scheduler::ClusterView& view) override {
     std::vector<std::uint64_t> held(kHosts, 0);
     for (const JobId id : view.running) {
@@ -78,21 +82,48 @@ class Audit final : public scheduler::Scheduler {
   scheduler::Scheduler& inner_;
 };
 
-Outcome run(const std::vector<JobSpec>& jobs, const PolicyNames& names, bool audited,
+void check_equal(const Outcome& a, const Outcome& b) {
+  for (std::size_t j = 0; j < a.jobs.size(); ++j) {
+    REQUIRE(a.jobs[j].started == b.jobs[j].started);
+    REQUIRE(a.jobs[j].finished == b.jobs[j].finished);
+    REQUIRE(a.jobs[j].placement->slots == b.jobs[j].placement->slots);
+  }
+}
+
+/// The scheduler of a policy set: composed of its parts, or one that another program is.
+struct Chosen {
+  PolicyNames names;
+  std::string program;  ///< with its arguments as JSON; empty: composed
+};
+
+std::unique_ptr<scheduler::Scheduler> make(const Chosen& chosen, const ClusterBench& bench,
+                                           const scheduler::Catalogs& catalogs) {
+  if (chosen.program.empty()) {
+    return scheduler::compose({bench.queue.get(), bench.placement.get(), nullptr});
+  }
+  const auto table = scheduler::table(catalogs.schedulers);
+  const auto choice =
+      test::choose(fmt::format(R"({{"name": "process", "command": {}}})", chosen.program), table);
+  return config::entry_of(table, choice.name)
+      .create(choice.parameters, {nullptr, bench.placement.get(), nullptr}, catalogs);
+}
+
+Outcome run(const std::vector<JobSpec>& jobs, const Chosen& chosen, bool audited,
             Duration interval) {
-  ClusterBench bench(kFabric, names);
+  ClusterBench bench(kFabric, chosen.names);
   bench.settings.interval = interval;
-  const auto inner = scheduler::compose({bench.queue.get(), bench.placement.get(), nullptr});
+  const auto catalogs = bridge::make_catalogs();
+  const auto inner = make(chosen, bench, *catalogs);
   Audit audit(*inner);
-  if (audited) bench.settings.scheduler = &audit;
+  bench.settings.scheduler = audited ? &audit : inner.get();
   return bench.run(jobs);
 }
 
 /// One pair of policies on one trace.
-void check_trace(const PolicyNames& names, std::uint64_t seed) {
+Outcome check_trace(const Chosen& chosen, std::uint64_t seed) {
   const auto jobs = random_trace(seed);
   const Duration interval = seed % 2 == 0 ? Duration{} : Duration(7 * kTicksPerSecond);
-  const Outcome outcome = run(jobs, names, true, interval);
+  const Outcome outcome = run(jobs, chosen, true, interval);
   // Nothing was refused, nobody waits for ever.
   REQUIRE(outcome.warnings.empty());
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -108,12 +139,9 @@ void check_trace(const PolicyNames& names, std::uint64_t seed) {
     }
   }
   // The same seed gives the same run, audited or not.
-  const Outcome again = run(jobs, names, false, interval);
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    REQUIRE(again.jobs[j].started == outcome.jobs[j].started);
-    REQUIRE(again.jobs[j].finished == outcome.jobs[j].finished);
-    REQUIRE(again.jobs[j].placement->slots == outcome.jobs[j].placement->slots);
-  }
+  const Outcome again = run(jobs, chosen, false, interval);
+  check_equal(again, outcome);
+  return outcome;
 }
 
 }  // namespace
@@ -131,7 +159,7 @@ TEST_CASE("Every queue with every placement keeps gangs whole, never oversubscri
                                 .placement = fmt::format("\"{}\"", placement.description.name),
                                 .predictor = fmt::format("\"{}\"", predictor),
                                 .reservation = "\"none\""};
-        for (std::uint64_t seed = 1; seed <= 2; ++seed) check_trace(names, seed);
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) check_trace({names, {}}, seed);
       }
     }
   }
@@ -145,7 +173,25 @@ TEST_CASE("Every order drains under every hold rule") {
       CAPTURE(hold);
       const PolicyNames names{.queue =
                                   fmt::format(R"({{"name": "{}", "hold": "{}"}})", queue, hold)};
-      for (std::uint64_t seed = 3; seed <= 4; ++seed) check_trace(names, seed);
+      for (std::uint64_t seed = 3; seed <= 4; ++seed) check_trace({names, {}}, seed);
     }
+  }
+}
+
+// What holds in the tree holds for programs of a user's own. FIFO with best fit, written again in
+// Python, makes the same decisions, whether it names the hosts or has them chosen.
+TEST_CASE("Schedulers in other processes keep gangs whole, never oversubscribe and drain") {
+  const std::string tests = std::string(RAILYARD_SOURCE_DIR) + "/tests/bridge/fifo_best_fit.py";
+  const std::string tools =
+      std::string(RAILYARD_SOURCE_DIR) + "/tools/policy-template/shortest_first.py";
+  const PolicyNames names{.queue = "\"fifo\"", .placement = "\"best_fit\""};
+  for (std::uint64_t seed = 5; seed <= 8; ++seed) {
+    CAPTURE(seed);
+    const Outcome in_tree = check_trace({names, {}}, seed);
+    for (const char* how : {"hosts", "place"}) {
+      check_equal(check_trace({names, fmt::format(R"(["python3", "{}", "{}"])", tests, how)}, seed),
+                  in_tree);
+    }
+    check_trace({names, fmt::format(R"(["python3", "{}"])", tools)}, seed);
   }
 }

@@ -157,6 +157,7 @@ struct Outcome {
   double background_gpus = 0;
   double busy_gpu_ticks = 0;  ///< computing
   double fragmentation = 0;   ///< time-weighted mean, see scheduler of docs/model.md
+  bool displaces = false;     ///< may the scheduler preempt?
   std::uint64_t preemptions = 0;
   std::uint64_t restarts = 0;
   std::uint64_t host_failures = 0;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
@@ -34,7 +35,8 @@ enum class ParameterType : std::uint8_t {
   bytes,
   bandwidth,
   duration,
-  path  ///< of a file, as a string; relative ones as config::decode takes them
+  path,    ///< of a file, as a string; relative ones as config::decode takes them
+  command  ///< a program and its arguments, as a list of strings
 };
 
 /// A declared parameter. `fallback` is JSON text as a user would write it ("0.5", "\"pp\"",
@@ -49,8 +51,15 @@ struct ParameterSpec {
   std::vector<std::string_view> choices{};  ///< for ParameterType::choice
 };
 
+/// A program with its arguments, and the folder it runs in: that of the file which names it, the
+/// working directory for --set.
+struct Command {
+  std::vector<std::string> words;
+  std::filesystem::path directory;
+};
+
 using ParameterValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, Bytes,
-                                    Bandwidth, Duration>;
+                                    Bandwidth, Duration, Command>;
 
 /// Decoded parameter values by name; asking for an undeclared one is an internal error.
 class Parameters {

@@ -23,6 +23,10 @@
 #include "railyard/metrics/timeline.hpp"
 #include "railyard/workload/recording.hpp"
 
+namespace railyard::scheduler {
+struct Catalogs;
+}
+
 namespace railyard::scenario {
 
 struct World;  // decoded scenario and the immutable things built from it; private
@@ -47,9 +51,11 @@ class Spec {
 };
 
 /// Decodes, builds and cross-checks everything; simulates nothing. Throws ConfigError with all
-/// errors.
+/// errors. `catalogs`: the policies that a scenario may name; null: those in the tree.
+using Catalogs = std::shared_ptr<const scheduler::Catalogs>;
 [[nodiscard]] Spec load(const config::Document& document, const std::string& name,
-                        std::optional<std::uint64_t> seed = std::nullopt);
+                        std::optional<std::uint64_t> seed = std::nullopt,
+                        Catalogs catalogs = nullptr);
 
 /// Called now and then from within the simulation, on its thread.
 class Progress {

@@ -61,10 +61,11 @@ using Changes = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] bool is_sweep(const config::Document& document);
 
 /// Decodes the sweep and every one of its scenarios. Throws ConfigError with all errors, those of a
-/// point after its number. `seed` replaces the scenario's.
+/// point after its number. `seed` replaces the scenario's; `catalogs` as scenario::load has them.
 [[nodiscard]] Sweep load(const config::Document& document, const std::string& name,
                          const Changes& changes = {},
-                         std::optional<std::uint64_t> seed = std::nullopt);
+                         std::optional<std::uint64_t> seed = std::nullopt,
+                         const scenario::Catalogs& catalogs = nullptr);
 
 /// A finished point.
 struct PointResult {
