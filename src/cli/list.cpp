@@ -235,7 +235,7 @@ struct Family {
   Entries (*entries)();  ///< null: a family of policies
   Entries (*policies)(const scheduler::Catalogs& catalogs) = nullptr;
 };
-constexpr std::array<Family, 20> kFamilies{{
+constexpr std::array<Family, 21> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},

@@ -1,6 +1,8 @@
 // The scheduler of a policy set, composed of its parts.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -95,6 +97,7 @@ class Composed final : public Scheduler {
     std::vector<Victim> victims;  ///< those who give way first come first
     std::vector<Decision> decisions;
     std::vector<JobId> started;
+    std::optional<TimePoint> wake;  ///< when somebody's patience ends
   };
 
   void prepare(Round& round) const {
@@ -144,9 +147,22 @@ class Composed final : public Scheduler {
     });
   }
 
-  bool try_start(Round& round, const JobView& job) const {
+  /// Has the job not yet been offered places for so long?
+  bool waits_for_better(Round& round, const JobView& job, Duration patience) {
+    if (patience <= Duration{}) return false;
+    const TimePoint now = round.view.now;
+    const TimePoint offered = offered_.try_emplace(job.job, now).first->second;
+    const Duration room = kHorizonMax - offered.time_since_epoch();
+    const TimePoint until = offered + std::min(patience, room);
+    if (until <= now) return false;
+    if (!round.wake || until < *round.wake) round.wake = until;
+    return true;
+  }
+
+  bool try_start(Round& round, const JobView& job) {
     if (may_fit(job.shape, round.free)) {
       if (auto placement = place_now(round, job)) {
+        if (waits_for_better(round, job, placement->patience)) return false;
         start(round, job, std::move(*placement));
         return true;
       }
@@ -184,9 +200,10 @@ class Composed final : public Scheduler {
     return placement;
   }
 
-  void start(Round& round, const JobView& job, Placement placement) const {
+  void start(Round& round, const JobView& job, Placement placement) {
     for (const HostSlot& slot : placement.slots) round.free.take(slot);
     round.started.push_back(job.job);
+    offered_.erase(job.job);
     round.decisions.emplace_back(Start{job.job, std::move(placement)});
     if (parts_.queue->hold.kind != HoldRule::Kind::reserve) return;
     // The slots stay where they are while decisions are added: those are moved, never copied.
@@ -197,7 +214,7 @@ class Composed final : public Scheduler {
 
   /// Takes GPUs from those who may be displaced, one after another, until the job has a place; who
   /// turns out not to be in its place keeps his.
-  bool try_to_displace(Round& round, const JobView& job) const {
+  bool try_to_displace(Round& round, const JobView& job) {
     const double key = parts_.queue->order->key(job, round.view.now);
     std::vector<Victim*> given;
     std::uint64_t gpus = round.free.free_gpus();
@@ -253,7 +270,7 @@ class Composed final : public Scheduler {
   void ask_to_wake(Round& round) const {
     if (round.started.size() == round.order.size()) return;
     const TimePoint now = round.view.now;
-    std::optional<TimePoint> first;
+    std::optional<TimePoint> first = round.wake;
     const auto consider = [&](const JobView& job) {
       const auto leap = parts_.queue->order->next_leap(job, now);
       if (leap && (!first || *leap < *first)) first = leap;
@@ -269,6 +286,7 @@ class Composed final : public Scheduler {
   }
 
   Parts parts_;
+  std::map<JobId, TimePoint> offered_;      ///< first place that a waiting job did not take
   std::vector<Profile::Promise> promises_;  ///< of the last scheduling point
 };
 

@@ -92,6 +92,53 @@ HostSlot lowest_gpus(const Inventory& view, HostId host, std::uint32_t gpus) {
   return slot;
 }
 
+std::vector<FreeLeaf> free_leaves(const Inventory& view) {
+  std::vector<FreeLeaf> leaves(view.topology().leaf_count());
+  for (std::size_t h = 0; h < view.topology().hosts().size(); ++h) {
+    const auto host = static_cast<HostId>(h);
+    if (!view.wholly_free(host)) continue;
+    const topology::Host& where = view.topology().host(host);
+    FreeLeaf& leaf = leaves[index(where.leaf)];
+    leaf.leaf = where.leaf;
+    leaf.minipod = where.minipod;
+    leaf.hosts.push_back(host);
+  }
+  std::erase_if(leaves, [](const FreeLeaf& leaf) { return leaf.hosts.empty(); });
+  return leaves;
+}
+
+std::optional<std::size_t> tightest_domain(std::span<const std::uint32_t> rooms,
+                                           std::uint32_t wanted) {
+  std::optional<std::size_t> best;
+  for (std::size_t d = 0; d < rooms.size(); ++d) {
+    if (rooms[d] >= wanted && (!best || rooms[d] < rooms[*best])) best = d;
+  }
+  return best;
+}
+
+std::vector<DomainPart> best_fit_domains(std::vector<std::uint32_t> rooms, std::uint32_t wanted) {
+  std::vector<DomainPart> parts;
+  while (wanted > 0) {
+    const auto largest = std::ranges::max_element(rooms);
+    if (largest == rooms.end() || *largest == 0) return {};
+    const auto fits = tightest_domain(rooms, wanted);
+    const std::size_t domain = fits ? *fits : static_cast<std::size_t>(largest - rooms.begin());
+    const std::uint32_t units = std::min(wanted, rooms[domain]);
+    parts.push_back({domain, units});
+    rooms[domain] = 0;
+    wanted -= units;
+  }
+  return parts;
+}
+
+Placement on_whole_hosts(std::span<const HostId> hosts, const Inventory& view,
+                         RankOrder rank_order) {
+  Placement placement;
+  placement.rank_order = rank_order;
+  for (const HostId host : hosts) placement.slots.push_back({host, view.free_mask(host)});
+  return placement;
+}
+
 config::ParameterSpec rank_order_parameter(std::string_view fallback) {
   return {.name = "rank_order",
           .type = config::ParameterType::choice,

@@ -41,6 +41,32 @@ enum class FreeOrder : std::uint8_t { fewest_first, most_first };
 [[nodiscard]] config::ParameterSpec rank_order_parameter(std::string_view fallback);
 [[nodiscard]] RankOrder rank_order_of(const config::Parameters& parameters);
 
+/// Wholly free hosts of one leaf, ascending.
+struct FreeLeaf {
+  LeafId leaf{};
+  MinipodId minipod{};
+  std::vector<HostId> hosts;
+};
+/// Leaves with a wholly free host, ascending.
+[[nodiscard]] std::vector<FreeLeaf> free_leaves(const Inventory& view);
+
+/// What a gang takes of one domain.
+struct DomainPart {
+  std::size_t domain = 0;  ///< index into the rooms
+  std::uint32_t units = 0;
+};
+/// Domains for `wanted` units, as Slurm fills switches and blocks: the tightest that holds all that
+/// is left, else the one with most room, again and again; the first of equals. Empty when the rooms
+/// do not hold them.
+[[nodiscard]] std::vector<DomainPart> best_fit_domains(std::vector<std::uint32_t> rooms,
+                                                       std::uint32_t wanted);
+/// The domain with least room among those that hold `wanted`; the first of equals. Empty: none.
+[[nodiscard]] std::optional<std::size_t> tightest_domain(std::span<const std::uint32_t> rooms,
+                                                         std::uint32_t wanted);
+/// Whole hosts in this order.
+[[nodiscard]] Placement on_whole_hosts(std::span<const HostId> hosts, const Inventory& view,
+                                       RankOrder rank_order);
+
 /// best_fit and gpu_packing differ only in the order of minipods.
 [[nodiscard]] std::optional<Placement> place_in_order(const GangShape& shape, const Inventory& view,
                                                       FreeOrder order, RankOrder rank_order);

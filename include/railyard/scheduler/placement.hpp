@@ -19,6 +19,7 @@
 #include "railyard/config/catalog.hpp"
 #include "railyard/core/ids.hpp"
 #include "railyard/core/rng.hpp"
+#include "railyard/core/time.hpp"
 #include "railyard/scheduler/inventory.hpp"
 
 namespace railyard::scheduler {
@@ -36,6 +37,9 @@ enum class RankOrder : std::uint8_t { pp_fastest, dp_fastest };
 struct Placement {
   std::vector<HostSlot> slots;  ///< in rank order
   RankOrder rank_order = RankOrder::pp_fastest;
+  /// The policy would rather wait for a better place: until the job has been offered one for so
+  /// long. Who composes a scheduler of its own may take it at once.
+  Duration patience{};
 };
 
 /// GPU of every rank (rank = tensor + TP · (data + DP · stage)). Blocks of TP consecutive GPUs of

@@ -378,3 +378,25 @@ TEST_CASE("The oracle knows jobs that are given in iterations") {
   CHECK(outcome.jobs[0].predicted == Duration(200ms));
   CHECK(outcome.jobs[0].kept == Duration(200ms));
 }
+
+// Two minipods of one leaf of two hosts each. A and B hold a host of each until 20 min and 40 min;
+// C wants two hosts of one leaf, and is offered one of each at 1 min. It would wait until 1 min +
+// `wait`: with 10 min it starts at 11 min on two leaves; with 30 min A's leaf is free first, at 20
+// min, and it starts there on one. Without a limit it starts at once.
+TEST_CASE("A job waits for few switches as long as it was told, and no longer") {
+  const std::string fabric = test::plain_clos("[2, 2]");
+  const auto start_and_leaves = [&fabric](const std::string& placement) {
+    const ClusterBench bench(fabric, {.placement = placement});
+    const auto jobs =
+        std::vector{recorded_job("a", 8, 0s, 20min), recorded_job("x", 8, 0s, 30s),
+                    recorded_job("b", 8, 0s, 40min), recorded_job("c", 16, 1min, 5min)};
+    const auto outcome = bench.run(jobs);
+    const JobRecord& c = outcome.jobs[3];
+    return std::pair(in_seconds(c.started) / 60, c.spread.leaves);
+  };
+  CHECK(start_and_leaves(R"({"name": "slurm_tree", "switches": 1, "wait": "10min"})") ==
+        std::pair(11.0, 2U));
+  CHECK(start_and_leaves(R"({"name": "slurm_tree", "switches": 1, "wait": "30min"})") ==
+        std::pair(20.0, 1U));
+  CHECK(start_and_leaves("\"slurm_tree\"") == std::pair(1.0, 2U));
+}

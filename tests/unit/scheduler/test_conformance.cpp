@@ -79,8 +79,9 @@ TEST_CASE("Every placement policy places whole gangs on free GPUs, purely and re
     CAPTURE(entry.description.name);
     // listed places nothing but the hosts it is given.
     if (entry.description.name == "listed") continue;
-    // blocks wants equal parts in a given number of minipods.
-    const bool asks_for_more = entry.description.name == "blocks";
+    // blocks wants equal parts in a given number of minipods, slurm_block one block.
+    const bool asks_for_more =
+        entry.description.name == "blocks" || entry.description.name == "slurm_block";
     const std::vector<const config::EntryDescription*> descriptions{&entry.description};
     const auto choice = config::default_choice(entry.description.name, descriptions);
     const auto policy = entry.create(choice.parameters);
