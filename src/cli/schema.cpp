@@ -41,14 +41,15 @@ std::string whole(const Members& members) {
   return object(members, names);
 }
 
+std::string attribution(std::span<const metrics::AttributionPart> parts) {
+  Members out;
+  for (const auto& part : parts) out.emplace_back(part.key, number(0, 1e300));
+  return any_of({whole(out), R"({"type": "null"})"});
+}
+
 std::string metrics_schema() {
-  const auto seconds = [](std::span<const metrics::AttributionPart> parts) {
-    Members out;
-    for (const auto& part : parts) out.emplace_back(part.key, number(0, 1e300));
-    return any_of({whole(out), R"({"type": "null"})"});
-  };
-  Members members{{"attribution", seconds(metrics::attribution_parts())},
-                  {"attribution_contention", seconds(metrics::contention_parts())}};
+  Members members{{"attribution", attribution(metrics::attribution_parts())},
+                  {"attribution_contention", attribution(metrics::contention_parts())}};
   for (const auto& metric : metrics::metric_catalog())
     members.emplace_back(metric.key, nullable("number"));
   return whole(members);
@@ -65,7 +66,34 @@ std::string job_schema() {
   for (const char* key : {"spread_dp_max", "spread_pp_max", "minipods", "leaves"}) {
     members.emplace_back(key, nullable("integer"));
   }
+  for (const char* key : {"iteration_s_alone", "iteration_s_reference"}) {
+    members.emplace_back(key, nullable("number"));
+  }
+  members.emplace_back("attribution", attribution(metrics::attribution_parts()));
+  members.emplace_back("contended_with", array_of(text()));
+  members.emplace_back(
+      "runs",
+      array_of(
+          whole({{"from_s", number(0, 1e300)}, {"until_s", number(0, 1e300)}, {"hosts", text()}})));
   return whole(members);
+}
+
+std::string scheduling_schema() {
+  Members members;
+  for (const char* key : {"scheduler", "placement", "queue", "reservation", "predictor"}) {
+    members.emplace_back(key, text());
+  }
+  for (const char* key : {"interval_s", "decision_latency_s"}) {
+    members.emplace_back(key, number(0, 1e300));
+  }
+  return whole(members);
+}
+
+std::string cluster_schema() {
+  return whole(
+      {{"gpus_per_host", integer(1)},
+       {"leaves", array_of(whole({{"name", text()}, {"minipod", text()}, {"hosts", text()}}))},
+       {"background", text()}});
 }
 
 }  // namespace
@@ -77,13 +105,16 @@ std::string result_schema() {
   const std::string point = whole({{"t_s", number(0, 1e300)},
                                    {"allocated_share", number(0, 1)},
                                    {"retained_share", nullable("number")}});
-  const std::string policy = object({{"metrics", metrics_schema()},
-                                     {"jobs", array_of(job_schema())},
-                                     {"links", array_of(whole(link))},
-                                     {"curve", array_of(point)},
-                                     {"warnings", array_of(text())},
-                                     {"placement", text()}},
-                                    {"metrics", "jobs", "links", "warnings", "placement"});
+  const std::string policy =
+      object({{"metrics", metrics_schema()},
+              {"jobs", array_of(job_schema())},
+              {"links", array_of(whole(link))},
+              {"links_of", text()},
+              {"curve", array_of(point)},
+              {"scheduling", scheduling_schema()},
+              {"warnings", array_of(text())},
+              {"placement", text()}},
+             {"metrics", "jobs", "links", "links_of", "scheduling", "warnings", "placement"});
   Members ratios;
   for (const auto& metric : metrics::metric_catalog()) {
     ratios.emplace_back(metric.key, whole({{"ratio", nullable("number")}}));
@@ -93,6 +124,7 @@ std::string result_schema() {
                                         {"seed", integer(0)},
                                         {"digest", text()},
                                         {"baseline", text()},
+                                        {"cluster", cluster_schema()},
                                         {"policies", map_of(policy, 1)},
                                         {"comparison", map_of(object(ratios))},
                                         {"notes", array_of(text())},

@@ -6,8 +6,10 @@ namespace railyard::cli {
 
 namespace {
 
-constexpr std::array<Verb, 17> kVerbs{{
+constexpr std::array<Verb, 18> kVerbs{{
     {"run", "simulates every policy set of a scenario and compares them", run},
+    {"explain", "why a job waited, why it is where it is, why its iteration takes that long",
+     explain},
     {"sweep", "runs a scenario over a grid or list of settings and seeds", sweep},
     {"compare", "two or more results side by side, the first is the baseline", compare},
     {"report", "a result or a sweep as a page of charts: one HTML file", report_page},

@@ -30,6 +30,7 @@ struct Verb {
 [[nodiscard]] std::span<const Verb> verbs();
 
 int run(const Arguments& arguments);
+int explain(const Arguments& arguments);
 int sweep(const Arguments& arguments);
 int check(const Arguments& arguments);
 int compare(const Arguments& arguments);

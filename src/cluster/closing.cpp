@@ -111,6 +111,7 @@ void Simulation::close_jobs() {
     record.work_done = running.work - running.work_left;
     record.finished = now_;
   }
+  for (const JobId job : holders_) outcome_.jobs[index(job)].runs.back().until = now_;
   outcome_.end = running_.empty() ? TimePoint{} : now_;
   for (JobRecord& record : outcome_.jobs) {
     if (record.status == JobStatus::queued || record.status == JobStatus::rejected) continue;
@@ -170,6 +171,7 @@ void Simulation::link_statistics() {
       bind_placement(jobs_[*largest], *outcome_.jobs[*largest].placement, *largest);
   const training::EngineResult& steady = oracle_.steady_state(std::span(&program, 1));
   outcome_.links = steady.links;
+  outcome_.links_of = largest;
   outcome_.links_window = steady.window;
   outcome_.link_connections.assign(settings_.topology->links().size(), 0);
   for (const training::Edge& edge : program->edges) {

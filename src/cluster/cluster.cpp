@@ -298,6 +298,7 @@ void Simulation::free_gpus(std::uint32_t j) {
   JobView& seen = views_[j];
   if (settings_.want_history) close_holdings(j, now_);
   for (const scheduler::HostSlot& slot : record.placement->slots) inventory_.release(slot);
+  record.runs.back().until = now_;
   allocated_gpus_ -= gpus_of(*record.placement);
   seen.placement = nullptr;
   std::erase(holders_, seen.job);

@@ -128,6 +128,7 @@ void Simulation::admit(std::uint32_t j, scheduler::Placement placement) {
   allocated_gpus_ += gpus_of(placement);
   JobRecord& record = outcome_.jobs[j];
   record.spread = scheduler::spread_of(placement, jobs_[j].shape, *settings_.topology);
+  record.runs.push_back({now_, now_, placement.slots});
   record.placement = std::move(placement);
   JobView& seen = views_[j];
   seen.state = JobState::starting;

@@ -105,11 +105,26 @@ void Simulation::repace() {
   for (const auto& component : parts) {
     std::vector<std::uint32_t> members;
     for (const std::uint32_t member : component) members.push_back(on_fabric[member]);
-    if (members.size() > 1) ++outcome_.contended_epochs;
+    if (members.size() > 1) {
+      ++outcome_.contended_epochs;
+      note_contenders(members);
+    }
     const auto& steady = steady_state(members);
     for (std::size_t i = 0; i < members.size(); ++i) {
       mark_shared(running_[members[i]], members.size() > 1);
       apply(running_[members[i]], steady[i]);
+    }
+  }
+}
+
+void Simulation::note_contenders(const std::vector<std::uint32_t>& members) {
+  for (const std::uint32_t one : members) {
+    auto& known = outcome_.jobs[running_[one].job].contended_with;
+    for (const std::uint32_t other : members) {
+      if (other == one || known.size() >= kContendersKept) continue;
+      const std::uint32_t job = running_[other].job;
+      const auto at = std::ranges::lower_bound(known, job);
+      if (at == known.end() || *at != job) known.insert(at, job);
     }
   }
 }

@@ -118,6 +118,7 @@ class Simulation {
   double ticks_per_work_alone(const JobSpec& spec);
   void advance(Running& running);
   void repace();
+  void note_contenders(const std::vector<std::uint32_t>& members);
   const std::vector<training::JobIterations>& steady_state(
       const std::vector<std::uint32_t>& members);
   [[nodiscard]] std::vector<std::uint8_t> priorities_of(const std::vector<std::uint32_t>& members);

@@ -11,6 +11,39 @@ namespace railyard::report {
 
 namespace {
 
+/// Keys that results of earlier versions lack.
+void read_explained(const Value& value, metrics::JobResult& job) {
+  job.iteration_s_alone = value.at("iteration_s_alone").number();
+  job.iteration_s_reference = value.at("iteration_s_reference").number();
+  job.attribution = read_attribution(value.at("attribution"));
+  job.contended_with = value.at("contended_with").texts();
+  value.at("runs").each([&job](const std::string&, const Value& run) {
+    job.runs.push_back({run.at("from_s").number().value_or(0),
+                        run.at("until_s").number().value_or(0), run.at("hosts").text()});
+  });
+}
+
+metrics::SchedulingResult read_scheduling(const Value& value) {
+  return {.scheduler = value.at("scheduler").text(),
+          .placement = value.at("placement").text(),
+          .queue = value.at("queue").text(),
+          .reservation = value.at("reservation").text(),
+          .predictor = value.at("predictor").text(),
+          .interval_s = value.at("interval_s").number().value_or(0),
+          .decision_latency_s = value.at("decision_latency_s").number().value_or(0)};
+}
+
+metrics::ClusterResult read_cluster(const Value& value) {
+  metrics::ClusterResult cluster;
+  cluster.gpus_per_host = value.at("gpus_per_host").integer<std::uint32_t>().value_or(0);
+  value.at("leaves").each([&cluster](const std::string&, const Value& leaf) {
+    cluster.leaves.push_back(
+        {leaf.at("name").text(), leaf.at("minipod").text(), leaf.at("hosts").text()});
+  });
+  cluster.background = value.at("background").text();
+  return cluster;
+}
+
 metrics::JobResult read_job(const Value& value) {
   metrics::JobResult job;
   job.name = value.at("name").text();
@@ -27,6 +60,7 @@ metrics::JobResult read_job(const Value& value) {
   job.spread_pp_max = value.at("spread_pp_max").integer<std::uint32_t>();
   job.minipods = value.at("minipods").integer<std::uint32_t>();
   job.leaves = value.at("leaves").integer<std::uint32_t>();
+  if (value.has("runs")) read_explained(value, job);
   return job;
 }
 
@@ -49,6 +83,8 @@ metrics::PolicyResult read_policy(const std::string& name, const Value& value) {
       [&](const std::string&, const Value& job) { policy.jobs.push_back(read_job(job)); });
   value.at("links").each(
       [&](const std::string&, const Value& link) { policy.links.push_back(read_link(link)); });
+  if (value.has("links_of")) policy.links_of = value.at("links_of").text();
+  if (value.has("scheduling")) policy.scheduling = read_scheduling(value.at("scheduling"));
   policy.warnings = value.at("warnings").texts();
   policy.placement = value.at("placement").text();
   return policy;
@@ -71,6 +107,7 @@ metrics::RunResult parse_result(const std::string& text, const std::string& name
   result.seed = root.at("seed").integer<std::uint64_t>().value_or(0);
   result.digest = root.at("digest").text();
   result.baseline = root.at("baseline").text();
+  if (root.has("cluster")) result.cluster = read_cluster(root.at("cluster"));
   root.at("policies").each([&](const std::string& policy, const Value& value) {
     result.policies.push_back(read_policy(policy, value));
   });

@@ -119,6 +119,57 @@ void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
 
 namespace {
 
+void add_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.key(key);
+  json.open('[');
+  for (const std::string& text : texts) json.value(text);
+  json.close(']');
+}
+
+void add_runs(JsonWriter& json, const std::vector<metrics::JobRun>& runs) {
+  json.key("runs");
+  json.open('[');
+  for (const metrics::JobRun& run : runs) {
+    json.open('{');
+    json.member("from_s", run.from_s);
+    json.member("until_s", run.until_s);
+    json.member("hosts", run.hosts);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+void add_scheduling(JsonWriter& json, const metrics::SchedulingResult& scheduling) {
+  json.key("scheduling");
+  json.open('{', true);
+  json.member("scheduler", scheduling.scheduler);
+  json.member("placement", scheduling.placement);
+  json.member("queue", scheduling.queue);
+  json.member("reservation", scheduling.reservation);
+  json.member("predictor", scheduling.predictor);
+  json.member("interval_s", scheduling.interval_s);
+  json.member("decision_latency_s", scheduling.decision_latency_s);
+  json.close('}');
+}
+
+void add_cluster(JsonWriter& json, const metrics::ClusterResult& cluster) {
+  json.key("cluster");
+  json.open('{');
+  json.member("gpus_per_host", cluster.gpus_per_host);
+  json.key("leaves");
+  json.open('[');
+  for (const metrics::LeafResult& leaf : cluster.leaves) {
+    json.open('{', true);
+    json.member("name", leaf.name);
+    json.member("minipod", leaf.minipod);
+    json.member("hosts", leaf.hosts);
+    json.close('}');
+  }
+  json.close(']');
+  json.member("background", cluster.background);
+  json.close('}');
+}
+
 void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
   json.key("jobs");
   json.open('[');
@@ -140,6 +191,11 @@ void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
     json.member("leaves", job.leaves);
     json.member("shared_share", job.shared_share);
     json.member("contention_share", job.contention_share);
+    json.member("iteration_s_alone", job.iteration_s_alone);
+    json.member("iteration_s_reference", job.iteration_s_reference);
+    add_parts(json, "attribution", job.attribution, metrics::attribution_parts());
+    add_texts(json, "contended_with", job.contended_with);
+    add_runs(json, job.runs);
     json.close('}');
   }
   json.close(']');
@@ -176,13 +232,6 @@ void add_curve(JsonWriter& json, const std::vector<metrics::CurvePoint>& curve) 
   json.close(']');
 }
 
-void add_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.key(key);
-  json.open('[');
-  for (const std::string& text : texts) json.value(text);
-  json.close(']');
-}
-
 void add_comparison(JsonWriter& json, const metrics::RunResult& result) {
   json.key("comparison");
   json.open('{');
@@ -216,6 +265,7 @@ std::string result_json(const metrics::RunResult& result) {
   json.member("seed", result.seed);
   json.member("digest", result.digest);
   json.member("baseline", result.baseline);
+  add_cluster(json, result.cluster);
   json.key("policies");
   json.open('{');
   for (const metrics::PolicyResult& policy : result.policies) {
@@ -225,6 +275,8 @@ std::string result_json(const metrics::RunResult& result) {
     add_jobs(json, policy.jobs);
     add_links(json, policy.links);
     add_curve(json, policy.curve);
+    json.member("links_of", policy.links_of);
+    add_scheduling(json, policy.scheduling);
     add_texts(json, "warnings", policy.warnings);
     json.member("placement", policy.placement);
     json.close('}');

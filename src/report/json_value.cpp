@@ -20,6 +20,13 @@ void read_parts(const Value& values, std::span<const metrics::AttributionPart> p
 
 }  // namespace
 
+std::optional<metrics::Attribution> read_attribution(const Value& value) {
+  if (value.is_null()) return std::nullopt;
+  metrics::Attribution parts;
+  read_parts(value, metrics::attribution_parts(), parts);
+  return parts;
+}
+
 void read_metrics(const Value& metrics, metrics::PolicyResult& policy) {
   for (std::size_t i = 0; i < metrics::kMetrics; ++i) {
     const std::string key(metrics::metric_catalog()[i].key);

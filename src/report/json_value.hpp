@@ -27,6 +27,9 @@ class Value {
     if (found == json_.end()) fail(fmt::format("the key \"{}\" is missing", key));
     return {*found, file_, pointer_ + "/" + key};
   }
+  [[nodiscard]] bool has(const std::string& key) const {
+    return json_.is_object() && json_.find(key) != json_.end();
+  }
   [[nodiscard]] std::string text() const {
     if (!json_.is_string()) fail("expected a string");
     return json_.get<std::string>();
@@ -74,6 +77,8 @@ class Value {
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
 /// Throws ResultError when the text is not JSON.
 [[nodiscard]] Json parse_json(const std::string& text, const std::string& name);
+/// Parts of an attribution, in seconds. Empty for null.
+[[nodiscard]] std::optional<metrics::Attribution> read_attribution(const Value& value);
 /// "metrics" with the attribution among them.
 void read_metrics(const Value& metrics, metrics::PolicyResult& policy);
 

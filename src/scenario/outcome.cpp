@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "railyard/core/check.hpp"
+#include "railyard/topology/hostlist.hpp"
 
 namespace railyard::scenario {
 namespace {
@@ -43,6 +44,33 @@ std::string_view status_name(JobStatus status) {
 double reference_run_ticks(const JobSpec& spec, const JobRecord& record) {
   return spec.recorded ? static_cast<double>(spec.recorded->count())
                        : static_cast<double>(*spec.iterations) * record.reference_ticks;
+}
+
+std::string hosts_text(const topology::Topology& topology,
+                       const std::vector<scheduler::HostSlot>& slots) {
+  std::vector<HostId> hosts;
+  for (const scheduler::HostSlot& slot : slots) hosts.push_back(slot.host);
+  std::sort(hosts.begin(), hosts.end());
+  std::vector<std::string> names;
+  for (const HostId host : hosts) names.push_back(topology.host_name(host));
+  return topology::compress_hostlist(names);
+}
+
+/// What explains a job and is part of no metric.
+void explain_job(const World& world, const std::vector<JobSpec>& jobs, const JobSpec& spec,
+                 const JobRecord& record, metrics::JobResult& out) {
+  if (record.alone_ticks > 0) out.iteration_s_alone = seconds(record.alone_ticks);
+  if (record.reference_ticks > 0) out.iteration_s_reference = seconds(record.reference_ticks);
+  if (spec.iterations && record.iteration_ticks_mean > 0) {
+    out.attribution = record.iterations.attribution;
+  }
+  for (const std::uint32_t other : record.contended_with) {
+    out.contended_with.push_back(jobs[other].name);
+  }
+  for (const cluster::JobRun& run : record.runs) {
+    out.runs.push_back(
+        {in_seconds(run.from), in_seconds(run.until), hosts_text(world.topology, run.slots)});
+  }
 }
 
 metrics::JobResult job_result(const JobSpec& spec, const JobRecord& record) {
@@ -387,6 +415,15 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
   metrics::PolicyResult out;
   out.name = policy.name;
   out.placement = placement_text(policy);
+  const bool composed = policy.scheduler.name == kComposed;
+  out.scheduling = {.scheduler = policy.scheduler.name,
+                    .placement = policy.placement ? policy.placement->name : std::string(),
+                    .queue = composed ? policy.queue.name : std::string(),
+                    .reservation = policy.reservation.name,
+                    .predictor = policy.predictor.name,
+                    .interval_s = in_seconds(policy.interval),
+                    .decision_latency_s = in_seconds(policy.decision_latency)};
+  if (outcome.links_of) out.links_of = jobs[*outcome.links_of].name;
   const Totals sum = totals_of(world, placement, jobs, outcome);
   Metrics& m = out.metrics;
   if (sum.tokens > 0) {
@@ -413,12 +450,32 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
   set_links(world, outcome, out);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     out.jobs.push_back(job_result(jobs[j], outcome.jobs[j]));
+    explain_job(world, jobs, jobs[j], outcome.jobs[j], out.jobs.back());
   }
   for (const cluster::CurvePoint& point : outcome.curve) {
     out.curve.push_back({in_seconds(point.at), point.allocated, point.retention});
   }
   add_warnings(world, policy, outcome, out);
   add_ticks(outcome, out);
+  return out;
+}
+
+metrics::ClusterResult cluster_result(const World& world) {
+  const topology::Topology& topology = world.topology;
+  metrics::ClusterResult out;
+  out.gpus_per_host = topology.hosts().front().gpus;
+  std::vector<std::vector<scheduler::HostSlot>> hosts(topology.leaf_count());
+  for (std::size_t h = 0; h < topology.hosts().size(); ++h) {
+    const auto host = static_cast<HostId>(h);
+    hosts[index(topology.host(host).leaf)].push_back({host, 0});
+  }
+  for (std::size_t l = 0; l < hosts.size(); ++l) {
+    if (hosts[l].empty()) continue;
+    const MinipodId minipod = topology.host(hosts[l].front().host).minipod;
+    out.leaves.push_back({topology.leaf_name(static_cast<LeafId>(l)),
+                          topology.minipod_name(minipod), hosts_text(topology, hosts[l])});
+  }
+  out.background = hosts_text(topology, world.background);
   return out;
 }
 

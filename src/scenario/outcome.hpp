@@ -24,6 +24,8 @@ namespace railyard::scenario {
 /// The largest job with an iteration of its own that ran, by its index; empty: none did.
 [[nodiscard]] std::optional<std::size_t> largest_inline(const std::vector<cluster::JobSpec>& jobs,
                                                         const cluster::Outcome& outcome);
+/// The cluster that jobs found, for who explains where they went.
+[[nodiscard]] metrics::ClusterResult cluster_result(const World& world);
 
 /// JCT, queue and slowdown figures, over the jobs that finished under every policy set.
 void fill_common_job_metrics(metrics::RunResult& result);

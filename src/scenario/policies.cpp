@@ -60,8 +60,6 @@ config::Choice read_choice(Reader& reader, std::string_view key, std::string_vie
   return config::default_choice(fallback, entries);
 }
 
-constexpr std::string_view kComposed = "composed";
-
 /// The scheduler is composed of the policy set's parts, or it is of another make and takes none of
 /// them but the placement, which it then may ask.
 void read_scheduler(Reader& reader, const scheduler::Catalogs& catalogs, PolicySpec& policy) {

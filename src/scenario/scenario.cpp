@@ -76,7 +76,7 @@ std::vector<std::string> Spec::summary() const {
   }
   if (world.jobs.size() > 5) lines.push_back(fmt::format("  and {} more", world.jobs.size() - 5));
   for (const PolicySpec& policy : world.policies) {
-    const bool own = policy.scheduler.name != "composed";
+    const bool own = policy.scheduler.name != kComposed;
     lines.push_back(fmt::format("policy set {}: {}, {} {}", policy.name, placement_text(policy),
                                 own ? "scheduler" : "queue",
                                 own ? policy.scheduler.name : policy.queue.name));
@@ -135,6 +135,7 @@ metrics::RunResult assemble(const Spec& spec, std::vector<metrics::PolicyResult>
   result.seed = world.seed;
   result.baseline = world.policies[world.baseline].name;
   result.notes = world.notes;
+  result.cluster = cluster_result(world);
   result.policies = std::move(policies);
   fill_common_job_metrics(result);
   result.digest = metrics::digest_of(result);

@@ -17,6 +17,9 @@
 
 namespace railyard::scenario {
 
+/// The scheduler made of a policy set's parts.
+inline constexpr std::string_view kComposed = "composed";
+
 /// What a scenario lets differ between two runs.
 struct PolicySpec {
   std::string name;

@@ -20,8 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = ""
 SMALL = "tests/cli/small.json"
 SWEEP = "tests/cli/sweep.json"
-VERBS = ["run", "sweep", "compare", "report", "check", "topology", "flows", "trace", "list",
-         "digest", "schema", "plan", "place", "calibrate", "init"]
+VERBS = ["run", "explain", "sweep", "compare", "report", "check", "topology", "flows", "trace",
+         "list", "digest", "schema", "plan", "place", "calibrate", "init"]
 SECONDS = 300  # ends a hang, nothing else
 
 
@@ -132,6 +132,40 @@ class Place(Case):
         listed = json.dumps({"placement": {"name": "listed", "hosts": str(self.folder / "hosts")}})
         self.refused(2, 'no host "host-99"', "place", SMALL, "--set",
                      f"/policies/best_fit={listed}", "--set", "/occupied={\"hosts\": []}")
+
+
+class Explain(Case):
+    def test_a_wait_and_an_iteration_are_explained_from_the_result_alone(self):
+        # Two jobs of the same two free hosts: the second waits for all of the first's run.
+        jobs = json.loads(pathlib.Path(ROOT, SMALL).read_text())["jobs"]
+        workload = str(ROOT / "workloads/models/megatron_1_7b.json")
+        both = json.dumps([{**jobs[0], "name": name, "workload": workload}
+                           for name in ("first", "second")])
+        busy = "/occupied={\"free_hosts\": [\"host-[4,7]\"]}"
+        result = json.loads(self.good("run", SMALL, "--format", "json", "--set", busy, "--set",
+                                      f"/jobs={both}", "--out", str(self.folder)).stdout)
+        first, second = result["policies"]["best_fit"]["jobs"]
+        why = json.loads(self.good("explain", str(self.folder), "second", "--format",
+                                   "json").stdout)["policies"]["best_fit"]
+        wait, = why["waits"]
+        self.assertEqual((wait["from_s"], wait["until_s"]), (0, first["finish_s"]))
+        self.assertEqual(wait["too_little_free_s"], first["finish_s"])
+        self.assertEqual(wait["holders"], [{"job": "first", "gpu_s": 16 * first["finish_s"]}])
+        self.assertEqual(why["placed"]["hosts"], "host-4,host-7")
+        self.assertEqual([share["taken"] for share in why["placed"]["free_hosts_before"]], [2])
+        parts = why["iteration"]["attribution"]
+        self.assertAlmostEqual(sum(parts.values()), second["iteration_s"], places=9)
+        text = self.good("explain", str(self.folder), "second", "--policy", "best_fit").stdout
+        for piece in ("it wants 2 whole hosts, at most 0 were free", "first (100 %)",
+                      "placement best_fit: the minipods with fewest free hosts first",
+                      "It shared no link that could be filled", "compute"):
+            self.assertIn(piece, " ".join(text.split()))
+        self.refused(2, 'has no job "secnd"; did you mean "second"?', "explain",
+                     str(self.folder), "secnd")
+        self.refused(2, 'did you mean "best_fit"?', "explain", str(self.folder), "second",
+                     "--policy", "bestfit")
+        self.refused(2, "table or json", "explain", str(self.folder), "second", "--format", "csv")
+        self.refused(2, "a result and the name", "explain", str(self.folder))
 
 
 class Plan(Case):

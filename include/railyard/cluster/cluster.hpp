@@ -95,6 +95,15 @@ struct Settings {
   bool want_history = false;  ///< Outcome's samples and holdings
 };
 
+/// A stretch of time in which a job held GPUs, from the decision on.
+struct JobRun {
+  TimePoint from{};
+  TimePoint until{};
+  std::vector<scheduler::HostSlot> slots;
+};
+/// Jobs named among those that one shared a link with.
+inline constexpr std::size_t kContendersKept = 16;
+
 enum class JobStatus : std::uint8_t { queued, running, finished, rejected };
 
 struct JobRecord {
@@ -111,6 +120,9 @@ struct JobRecord {
   double users_mean = 0;              ///< users with jobs in the system, from submission to finish
   std::optional<scheduler::Placement> placement;
   scheduler::Spread spread;
+  std::vector<JobRun> runs;
+  /// Jobs with which it could fill a link, the first ones, in order of their numbers.
+  std::vector<std::uint32_t> contended_with;
   double work_done = 0;             ///< iterations, or ticks of the recorded duration
   double iterations_run = 0;        ///< simulated iterations the run time is worth
   double iteration_ticks_mean = 0;  ///< run / iterations_run; 0 before it ran
@@ -173,6 +185,7 @@ struct Outcome {
   training::EngineCounters engine;
   std::vector<network::LinkUsage> links;
   std::vector<std::uint32_t> link_connections;  ///< of the job that `links` is about
+  std::optional<std::uint32_t> links_of;  ///< the job whose steady state they are of
   Duration links_window{};
   std::vector<Sample> samples;    ///< where history is wanted
   std::vector<Holding> holdings;  ///< in order of decisions, a job's by minipod

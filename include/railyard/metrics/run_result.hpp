@@ -100,6 +100,13 @@ struct AttributionPart {
 /// What the part `contention` is made of, as far as it is told apart: no further parts of the sum.
 [[nodiscard]] std::span<const AttributionPart> contention_parts();
 
+/// A stretch of time in which a job held its GPUs, from the decision on.
+struct JobRun {
+  double from_s = 0;
+  double until_s = 0;
+  std::string hosts;  ///< as Slurm lists them, in ascending order
+};
+
 struct JobResult {
   std::string name;
   std::uint32_t gpus = 0;
@@ -119,6 +126,15 @@ struct JobResult {
   /// them. Empty where the job never had a link to share.
   std::optional<double> shared_share{};
   std::optional<double> contention_share{};
+  /// Of the last placement: an iteration with nobody else on the fabric, and one alone on the
+  /// placement that the job's work is measured by.
+  std::optional<double> iteration_s_alone{};
+  std::optional<double> iteration_s_reference{};
+  /// Of one iteration, where jobs are given in iterations.
+  std::optional<Attribution> attribution{};
+  /// Jobs with which it could fill a link, at most 16.
+  std::vector<std::string> contended_with{};
+  std::vector<JobRun> runs{};
 };
 
 struct LinkResult {
@@ -138,13 +154,39 @@ struct CurvePoint {
   std::optional<double> retained_share;  ///< of the reserved hosts, those that somebody still holds
 };
 
+/// Who decided, and when: names of the catalogs.
+struct SchedulingResult {
+  std::string scheduler;
+  std::string placement;  ///< empty: none was named
+  std::string queue;      ///< empty: the scheduler decides that itself
+  std::string reservation;
+  std::string predictor;
+  double interval_s = 0;
+  double decision_latency_s = 0;
+};
+
+struct LeafResult {
+  std::string name;
+  std::string minipod;
+  std::string hosts;
+};
+
+/// The cluster that jobs found.
+struct ClusterResult {
+  std::uint32_t gpus_per_host = 0;
+  std::vector<LeafResult> leaves;
+  std::string background;  ///< hosts taken by others for the whole run
+};
+
 struct PolicyResult {
   std::string name;
   std::string placement;  ///< canonical text of the placement choice, for the report
   Metrics metrics;
   std::optional<Attribution> attribution;  ///< of one iteration of the largest job
   std::vector<JobResult> jobs;
+  SchedulingResult scheduling;
   std::vector<LinkResult> links;  ///< hottest first, at most 20
+  std::string links_of;           ///< the job whose iteration used them so; empty: none
   std::vector<CurvePoint> curve;  ///< allocation and retention; empty without a reservation
   std::vector<std::string> warnings;
   std::vector<std::int64_t>
@@ -158,6 +200,7 @@ struct RunResult {
   std::uint64_t seed = 0;
   std::string digest;
   std::string baseline;
+  ClusterResult cluster;
   std::vector<PolicyResult> policies;  ///< in scenario order
   std::vector<std::string>
       notes;  ///< published numbers to stand beside, limits: from the scenario file
@@ -186,7 +229,8 @@ struct RunFacts {
 [[nodiscard]] std::optional<double> percentile(std::vector<double> values, double share);
 
 /// The digest of a result: of every policy's name, metrics, attribution, job outcomes and ticks.
-/// Texts for people (description, notes, warnings) and the list of hot links stay out of it.
+/// Texts for people (description, notes, warnings), the list of hot links and what only explains
+/// (runs, contenders, who decided) stay out of it.
 [[nodiscard]] std::string digest_of(const RunResult& result);
 
 }  // namespace railyard::metrics

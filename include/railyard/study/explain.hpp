@@ -3,9 +3,9 @@
 //
 // Between two events who holds which hosts and who waits is fixed, so a wait is cut into pieces of
 // three kinds: too little was free for the job by numbers; enough was, and jobs submitted before it
-// waited too; enough was, and nobody did (a scheduling interval, a decision's latency, a placement or
-// reservation that wanted more than free hosts). Hosts that had failed are not in a result and count
-// as free.
+// waited too; enough was, and nobody did (a scheduling interval, a decision's latency, a placement
+// or reservation that wanted more than free hosts). Hosts that had failed are not in a result and
+// count as free.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,9 @@ namespace railyard::topology {
 [[nodiscard]] std::string expand_hostlist(std::string_view text, std::size_t most,
                                           std::vector<std::string>& out);
 
+/// Names in order as such a list: runs of numbers in brackets, padded as the first one is.
+[[nodiscard]] std::string compress_hostlist(const std::vector<std::string>& names);
+
 /// Every host of a fabric by its name.
 [[nodiscard]] std::map<std::string, HostId> hosts_by_name(const Topology& topology);
 

@@ -68,6 +68,17 @@ std::string expand_name(std::string_view text, std::size_t most, std::vector<std
   return {};
 }
 
+struct Numbered {
+  std::string prefix;
+  std::string digits;
+};
+
+Numbered split_number(const std::string& name) {
+  std::size_t at = name.size();
+  while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9') --at;
+  return {name.substr(0, at), name.substr(at)};
+}
+
 }  // namespace
 
 std::string expand_hostlist(std::string_view text, std::size_t most,
@@ -83,6 +94,28 @@ std::string expand_hostlist(std::string_view text, std::size_t most,
     begin = i + 1;
   }
   return {};
+}
+
+std::string compress_hostlist(const std::vector<std::string>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size();) {
+    const Numbered first = split_number(names[i]);
+    std::size_t count = 1;
+    if (!first.digits.empty() && first.digits.size() <= kDigitsMax) {
+      const long long number = std::stoll(first.digits);
+      for (; i + count < names.size(); ++count) {
+        const std::string next = fmt::format(
+            "{}{:0{}}", first.prefix, number + static_cast<long long>(count), first.digits.size());
+        if (names[i + count] != next) break;
+      }
+    }
+    out += out.empty() ? "" : ",";
+    out += count == 1 ? names[i]
+                      : fmt::format("{}[{}-{}]", first.prefix, first.digits,
+                                    split_number(names[i + count - 1]).digits);
+    i += count;
+  }
+  return out;
 }
 
 std::map<std::string, HostId> hosts_by_name(const Topology& topology) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "railyard/topology/hostlist.hpp"
 #include "topology/writers/parts.hpp"
 
 namespace railyard::topology {
@@ -17,40 +18,9 @@ void check_name(const std::string& name) {
     cannot_say("slurm", fmt::format("\"{}\" is no name for Slurm", name));
 }
 
-struct Numbered {
-  std::string prefix;
-  std::string digits;
-};
-
-Numbered split_number(const std::string& name) {
-  std::size_t at = name.size();
-  while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9') --at;
-  return {name.substr(0, at), name.substr(at)};
-}
-
-/// Names in order as a hostlist: runs of numbers in brackets, padded as the first one is.
 std::string hostlist(const std::vector<std::string>& names) {
-  constexpr std::size_t kDigitsMax = 9;
-  std::string out;
-  for (std::size_t i = 0; i < names.size();) {
-    check_name(names[i]);
-    const Numbered first = split_number(names[i]);
-    std::size_t count = 1;
-    if (!first.digits.empty() && first.digits.size() <= kDigitsMax) {
-      const long long number = std::stoll(first.digits);
-      for (; i + count < names.size(); ++count) {
-        const std::string next = fmt::format(
-            "{}{:0{}}", first.prefix, number + static_cast<long long>(count), first.digits.size());
-        if (names[i + count] != next) break;
-      }
-    }
-    out += out.empty() ? "" : ",";
-    out += count == 1 ? names[i]
-                      : fmt::format("{}[{}-{}]", first.prefix, first.digits,
-                                    split_number(names[i + count - 1]).digits);
-    i += count;
-  }
-  return out;
+  for (const std::string& name : names) check_name(name);
+  return compress_hostlist(names);
 }
 
 }  // namespace
