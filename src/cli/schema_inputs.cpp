@@ -318,6 +318,7 @@ std::string job_schema() {
                        {"launch"})})},
        {"attention", words({"flash", "unfused"})},
        {"gradients", words({"bf16", "fp32"})},
+       {"sends", words({"as_computed", "fp8"})},
        {"scatter_sends", boolean()},
        {"gradient_bucket", bytes()},
        {"all_reduce", choice(collective::choice_descriptions())},

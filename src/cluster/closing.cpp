@@ -151,6 +151,11 @@ void Simulation::close() {
                     "GPUs",
                     outcome_.host_failures, outcome_.job_failures, hours / failures));
   }
+  if (noted_ > 0) {
+    outcome_.warnings.push_back(
+        noted_ == 1 ? first_note_
+                    : fmt::format("{} (and {} more placements)", first_note_, noted_ - 1));
+  }
   if (refused_ > 0) {
     outcome_.warnings.push_back(
         fmt::format("{} decisions of the scheduler were refused, the first because {}", refused_,
@@ -168,7 +173,7 @@ void Simulation::link_statistics() {
   }
   if (!largest) return;
   const auto program =
-      bind_placement(jobs_[*largest], *outcome_.jobs[*largest].placement, *largest);
+      bind_placement(jobs_[*largest], *outcome_.jobs[*largest].placement, *largest, settings_);
   const training::EngineResult& steady = oracle_.steady_state(std::span(&program, 1));
   outcome_.links = steady.links;
   outcome_.links_of = largest;

@@ -37,6 +37,7 @@ Simulation::Simulation(std::span<const JobSpec> jobs, const Settings& settings, 
       scheduler_(settings.scheduler),
       inventory_(*settings.topology),
       oracle_(*settings.topology, settings.limits, settings.want_links, observer),
+      cost_(jobs, settings, oracle_),
       views_(jobs.size()),
       work_left_(jobs.size()),
       write_due_(jobs.size(), false),
@@ -175,6 +176,7 @@ const scheduler::ClusterView& Simulation::view() {
   view_.running = holders_;
   view_.streams = &settings_.streams;
   view_.background = settings_.background;
+  view_.cost = &cost_;
   return view_;
 }
 
@@ -247,7 +249,7 @@ void Simulation::begin(std::uint32_t j) {
   begin_events_.erase(j);
   const bool fabric = record.placement->slots.size() > 1;
   if (fabric || spec.iterations) {
-    running.program = bind_placement(spec, *record.placement, j);
+    running.program = bind_placement(spec, *record.placement, j, settings_);
     record.alone_ticks = alone_ticks(running.program);
     record.reference_ticks = reference_ticks(spec, *record.placement, record.alone_ticks);
     running.own_reference = record.reference_ticks;

@@ -26,6 +26,7 @@ TimePoint after(TimePoint from, Duration wait) {
 void Simulation::decide() {
   decision_pending_ = false;
   while (!waiting_.empty()) {
+    set_neighbours();
     for (scheduler::Decision& decision : scheduler_->decide(view())) {
       std::visit([this](auto& one) { apply(one); }, decision);
     }
@@ -33,6 +34,15 @@ void Simulation::decide() {
                   [this](JobId job) { return views_[index(job)].state != JobState::waiting; });
     if (!scheduler_->again()) return;
   }
+}
+
+/// Who runs beside a candidate placement.
+void Simulation::set_neighbours() {
+  std::vector<Member> neighbours;
+  for (const Running& running : running_) {
+    if (running.program) neighbours.push_back(member_of(running));
+  }
+  cost_.set_neighbours(std::move(neighbours));
 }
 
 void Simulation::apply(scheduler::Start& start) {
@@ -128,6 +138,9 @@ void Simulation::admit(std::uint32_t j, scheduler::Placement placement) {
   allocated_gpus_ += gpus_of(placement);
   JobRecord& record = outcome_.jobs[j];
   record.spread = scheduler::spread_of(placement, jobs_[j].shape, *settings_.topology);
+  if (!placement.note.empty() && noted_++ == 0) {
+    first_note_ = fmt::format("{}: {}", named(static_cast<JobId>(j)), placement.note);
+  }
   record.runs.push_back({now_, now_, placement.slots});
   record.placement = std::move(placement);
   JobView& seen = views_[j];

@@ -18,13 +18,6 @@ std::vector<std::vector<std::uint32_t>> singles(std::size_t jobs) {
 
 }  // namespace
 
-std::shared_ptr<const training::Program> Simulation::bind_placement(
-    const JobSpec& spec, const scheduler::Placement& placement, std::uint64_t label) {
-  return training::bind(
-      spec.dag, scheduler::gpu_of_rank(placement, spec.shape, *settings_.topology),
-      *settings_.topology, settings_.network, connection_label(settings_.streams.seed(), label));
-}
-
 double Simulation::alone_ticks(const std::shared_ptr<const Program>& program) {
   return oracle_.steady_state(std::span(&program, 1)).jobs.front().iteration_ticks;
 }
@@ -43,8 +36,8 @@ double Simulation::ticks_on_reference(const JobSpec& spec) {
   for (const auto& [known, ticks] : references_) {
     if (known == key) return ticks;
   }
-  const double ticks =
-      alone_ticks(bind_placement(spec, reference_placement(spec.shape, *settings_.topology), 0));
+  const auto reference = reference_placement(spec.shape, *settings_.topology);
+  const double ticks = alone_ticks(bind_placement(spec, reference, 0, settings_));
   references_.emplace_back(key, ticks);
   return ticks;
 }
@@ -129,6 +122,11 @@ void Simulation::note_contenders(const std::vector<std::uint32_t>& members) {
   }
 }
 
+Member Simulation::member_of(const Running& running) const {
+  return {running.program, to_ticks(outcome_.jobs[running.job].alone_ticks),
+          jobs_[running.job].priority};
+}
+
 /// Iterations of running jobs that share links. The same jobs in the same places again are the same
 /// component; a job that was preempted may come back elsewhere.
 const std::vector<training::JobIterations>& Simulation::steady_state(
@@ -140,33 +138,13 @@ const std::vector<training::JobIterations>& Simulation::steady_state(
   }
   const auto [known, inserted] = seen_.try_emplace(jobs, nullptr);
   if (inserted) {
-    std::vector<std::shared_ptr<const Program>> programs;
-    std::vector<Duration> alone;
-    for (const std::uint32_t member : members) {
-      programs.push_back(running_[member].program);
-      alone.push_back(to_ticks(outcome_.jobs[running_[member].job].alone_ticks));
-    }
-    const std::vector<std::uint8_t> priorities = priorities_of(members);
-    known->second = &oracle_.steady_state(programs, {alone, priorities}).jobs;
+    std::vector<Member> company;
+    for (const std::uint32_t member : members) company.push_back(member_of(running_[member]));
+    known->second = &together(company, settings_, oracle_).jobs;
   } else {
     ++seen_hits_;
   }
   return *known->second;
-}
-
-/// Who goes first on the links that a component shares; empty: all are alike.
-std::vector<std::uint8_t> Simulation::priorities_of(const std::vector<std::uint32_t>& members) {
-  if (settings_.traffic == nullptr || members.size() < 2) return {};
-  std::vector<TrafficFacts> facts;
-  for (const std::uint32_t member : members) {
-    const auto& program = running_[member].program;
-    const auto& alone = oracle_.steady_state(std::span(&program, 1)).jobs.front();
-    facts.push_back({.declared = jobs_[running_[member].job].priority,
-                     .gpu_ticks = alone.busy_gpu_ticks,
-                     .link_ticks = training::fullest_link_ticks(*program, *settings_.topology)});
-  }
-  return settings_.traffic->priorities(facts,
-                                       training::priority_levels(settings_.network.gradients_last));
 }
 
 void Simulation::mark_shared(Running& running, bool shared) {

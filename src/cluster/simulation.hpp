@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "candidate_cost.hpp"
 #include "iteration_oracle.hpp"
 #include "railyard/cluster/cluster.hpp"
 #include "railyard/core/event_queue.hpp"
@@ -89,6 +90,7 @@ class Simulation {
 
   // decisions.cpp
   void decide();
+  void set_neighbours();
   void apply(scheduler::Start& start);
   void apply(const scheduler::Preempt& preempt);
   void apply(const scheduler::Reject& reject);
@@ -109,9 +111,6 @@ class Simulation {
   [[nodiscard]] double pause_factor(const JobSpec& spec) const;
 
   // paces.cpp
-  std::shared_ptr<const Program> bind_placement(const JobSpec& spec,
-                                                const scheduler::Placement& placement,
-                                                std::uint64_t label);
   double alone_ticks(const std::shared_ptr<const Program>& program);
   double reference_ticks(const JobSpec& spec, const scheduler::Placement& placement, double alone);
   double ticks_on_reference(const JobSpec& spec);
@@ -121,7 +120,7 @@ class Simulation {
   void note_contenders(const std::vector<std::uint32_t>& members);
   const std::vector<training::JobIterations>& steady_state(
       const std::vector<std::uint32_t>& members);
-  [[nodiscard]] std::vector<std::uint8_t> priorities_of(const std::vector<std::uint32_t>& members);
+  [[nodiscard]] Member member_of(const Running& running) const;
   void apply(Running& running, const training::JobIterations& steady);
   void mark_shared(Running& running, bool shared);
   void set_pace(Running& running, double ticks_per_work);
@@ -144,6 +143,7 @@ class Simulation {
   scheduler::Scheduler* scheduler_;
   scheduler::Inventory inventory_;
   IterationOracle oracle_;
+  CandidateCost cost_;
   /// Results by the jobs of a component, in the oracle's keeping.
   std::map<std::vector<std::uint32_t>, const std::vector<training::JobIterations>*> seen_;
   std::uint64_t seen_hits_ = 0;
@@ -175,6 +175,8 @@ class Simulation {
   std::size_t rejected_by_scheduler_ = 0;
   std::uint64_t refused_ = 0;
   std::string first_refusal_;
+  std::uint64_t noted_ = 0;
+  std::string first_note_;
   std::string first_rejection_;
   bool comes_back_ = true;  ///< may a job start more than once?
   /// By job: first and one past the last of its holdings that are open; equal: none.

@@ -19,8 +19,15 @@ scheduler::Placement placed(const World& world, std::size_t policy_index) {
   }
   scheduler::Inventory inventory(world.topology);
   for (const scheduler::HostSlot& slot : world.background) inventory.take(slot);
-  auto found = placement->place(world.jobs.front().shape, inventory,
-                                RngStreams(world.seed).stream("placement", 0));
+  cluster::Settings settings;
+  settings.topology = &world.topology;
+  settings.network = world.network;
+  settings.limits = world.limits;
+  settings.streams = RngStreams(world.seed);
+  const std::vector<cluster::JobSpec> jobs = jobs_under(world, policy);
+  const auto cost = cluster::cost_on_idle_cluster(jobs, settings);
+  auto found = placement->place_by_cost(jobs.front().shape, inventory,
+                                        settings.streams.stream("placement", 0), JobId{}, *cost);
   if (!found) {
     throw config::ConfigError(fmt::format("policy set \"{}\" finds no place for job \"{}\"",
                                           policy.name, world.jobs.front().name));

@@ -125,6 +125,7 @@ workload::TrainingSpec read_training(Reader& job, const config::Node& model) {
       workload::precision_of(job.optional_choice("precision", workload::precision_words(), 0));
   spec.flash_attention = job.optional_choice("attention", {"flash", "unfused"}, 0) == 0;
   spec.gradient_bytes = job.optional_choice("gradients", {"bf16", "fp32"}, 0) == 0 ? 2 : 4;
+  spec.send_bytes = job.optional_choice("sends", {"as_computed", "fp8"}, 0) == 0 ? 0 : 1;
   spec.scatter_sends = job.optional<bool>("scatter_sends", true);
   spec.sequence_parallel = job.optional<bool>("sequence_parallel", false);
   spec.tensor_overlap = job.optional<bool>("tensor_overlap", false);

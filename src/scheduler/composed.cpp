@@ -9,6 +9,7 @@
 
 #include "railyard/core/check.hpp"
 #include "railyard/scheduler/scheduler.hpp"
+#include "scheduler/hosts.hpp"
 #include "scheduler/profile.hpp"
 
 namespace railyard::scheduler {
@@ -179,21 +180,23 @@ class Composed final : public Scheduler {
   }
 
   [[nodiscard]] std::optional<Placement> place_now(Round& round, const JobView& job) const {
-    const auto place = [&](Inventory& free) { return place_on(free, round.view, job); };
+    const auto place = [&](Inventory& free) {
+      return place_on(free, round.view, job, round.view.cost);
+    };
     if (parts_.queue->hold.kind != HoldRule::Kind::reserve) return place(round.free);
     return round.profile.now(round.free, round.view.now, need(round, job), place);
   }
 
   /// Asks the placement policy, without the hosts that are closed to the job.
   [[nodiscard]] std::optional<Placement> place_on(Inventory& free, const ClusterView& view,
-                                                  const JobView& job) const {
-    const Rng rng = view.streams->stream("placement", index(job.job));
-    if (parts_.reservation == nullptr) return parts_.placement->place(job.shape, free, rng);
+                                                  const JobView& job, PlacementCost* cost) const {
+    const auto placed = [&] { return ask(*parts_.placement, job, free, view, cost); };
+    if (parts_.reservation == nullptr) return placed();
     const Access access = parts_.reservation->access(job, view);
     const auto without = [&](const std::vector<HostId>& hosts) {
       Closed closed(free);
       for (const HostId host : hosts) closed.close({host, whole_host_mask(free.gpus_per_host())});
-      return parts_.placement->place(job.shape, free, rng);
+      return placed();
     };
     auto placement = without(access.closed);
     if (!placement && access.then_closed) placement = without(*access.then_closed);
@@ -255,7 +258,7 @@ class Composed final : public Scheduler {
 
   /// Hosts and time for a job that must wait.
   void promise(Round& round, const JobView& job) const {
-    const auto place = [&](Inventory& free) { return place_on(free, round.view, job); };
+    const auto place = [&](Inventory& free) { return place_on(free, round.view, job, nullptr); };
     const Duration needed = need(round, job);
     auto window = round.profile.earliest(round.free, round.view.now, needed, job.shape, place);
     if (!window) return;

@@ -9,6 +9,13 @@
 
 namespace railyard::scheduler {
 
+std::optional<Placement> ask(const PlacementPolicy& policy, const JobView& job,
+                             const Inventory& free, const ClusterView& view, PlacementCost* cost) {
+  const Rng rng = view.streams->stream("placement", index(job.job));
+  if (cost == nullptr) return policy.place(job.shape, free, rng);
+  return policy.place_by_cost(job.shape, free, rng, job.job, *cost);
+}
+
 std::uint32_t hosts_wanted(const GangShape& shape, const Inventory& view) {
   RAILYARD_CHECK(shape.gpus > 0, "a gang without GPUs");
   return (shape.gpus + view.gpus_per_host() - 1) / view.gpus_per_host();

@@ -9,8 +9,16 @@
 
 #include "railyard/scheduler/inventory.hpp"
 #include "railyard/scheduler/placement.hpp"
+#include "railyard/scheduler/placement_cost.hpp"
+#include "railyard/scheduler/view.hpp"
 
 namespace railyard::scheduler {
+
+/// Asks a placement policy for a job, with the job's own random stream; `cost` is null for plans
+/// that may as well be made without simulations.
+[[nodiscard]] std::optional<Placement> ask(const PlacementPolicy& policy, const JobView& job,
+                                           const Inventory& free, const ClusterView& view,
+                                           PlacementCost* cost);
 
 /// Hosts a gang takes when it takes whole ones (rounded up).
 [[nodiscard]] std::uint32_t hosts_wanted(const GangShape& shape, const Inventory& view);

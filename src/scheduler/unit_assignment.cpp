@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "railyard/core/check.hpp"
@@ -9,16 +10,6 @@
 namespace railyard::scheduler {
 
 namespace {
-
-void measure(UnitAssignment& assignment, std::size_t minipods) {
-  std::vector<bool> used(minipods, false);
-  for (const auto& unit : assignment.units) {
-    for (const UnitPart& part : unit) used[part.minipod] = true;
-    assignment.spread = std::max(assignment.spread, static_cast<std::uint32_t>(unit.size()));
-    assignment.split_units += unit.size() > 1 ? 1 : 0;
-  }
-  assignment.minipods = static_cast<std::uint32_t>(std::ranges::count(used, true));
-}
 
 /// Appends units that take what `left` holds, one minipod of `order` after the other.
 void fill_in_turn(const UnitProblem& problem, std::span<const std::uint32_t> order,
@@ -41,6 +32,15 @@ void fill_in_turn(const UnitProblem& problem, std::span<const std::uint32_t> ord
     assignment.units.push_back(std::move(unit));
   }
   measure(assignment, problem.free_hosts.size());
+}
+
+std::vector<std::uint32_t> largest_first(const UnitProblem& problem) {
+  std::vector<std::uint32_t> order(problem.free_hosts.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return problem.free_hosts[a] > problem.free_hosts[b];
+  });
+  return order;
 }
 
 UnitAssignment one_after_the_other(const UnitProblem& problem,
@@ -66,15 +66,20 @@ UnitAssignment whole_units_first(const UnitProblem& problem, std::span<const std
 
 }  // namespace
 
+void measure(UnitAssignment& assignment, std::size_t minipods) {
+  std::vector<bool> used(minipods, false);
+  for (const auto& unit : assignment.units) {
+    for (const UnitPart& part : unit) used[part.minipod] = true;
+    assignment.spread = std::max(assignment.spread, static_cast<std::uint32_t>(unit.size()));
+    assignment.split_units += unit.size() > 1 ? 1 : 0;
+  }
+  assignment.minipods = static_cast<std::uint32_t>(std::ranges::count(used, true));
+}
+
 std::vector<UnitAssignment> unit_candidates(const UnitProblem& problem) {
   RAILYARD_CHECK(problem.units > 0 && problem.unit_size > 0, "{} units of {} hosts", problem.units,
                  problem.unit_size);
-  std::vector<std::uint32_t> order(problem.free_hosts.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    return problem.free_hosts[a] > problem.free_hosts[b];
-  });
-
+  const std::vector<std::uint32_t> order = largest_first(problem);
   const std::uint64_t hosts_wanted = std::uint64_t{problem.units} * problem.unit_size;
   std::vector<UnitAssignment> candidates;
   std::uint64_t hosts = 0;
@@ -90,6 +95,30 @@ std::vector<UnitAssignment> unit_candidates(const UnitProblem& problem) {
     candidates.push_back(whole_units_first(problem, largest));
   }
   return candidates;
+}
+
+double lower_bound(const UnitProblem& problem, double w_minipods, double w_spread) {
+  const std::uint64_t hosts_wanted = std::uint64_t{problem.units} * problem.unit_size;
+  std::uint64_t hosts = 0;
+  std::uint64_t whole_units = 0;
+  double minipods = 0;
+  std::optional<double> least;
+  const std::vector<std::uint32_t> order = largest_first(problem);
+  const std::uint32_t largest = std::max(1U, problem.free_hosts[order.front()]);
+  const std::uint32_t divided = std::max(2U, (problem.unit_size + largest - 1) / largest);
+  for (const std::uint32_t minipod : order) {
+    hosts += problem.free_hosts[minipod];
+    whole_units += problem.free_hosts[minipod] / problem.unit_size;
+    ++minipods;
+    if (!least && hosts >= hosts_wanted) {
+      least = w_minipods * minipods + w_spread * divided;
+    }
+    if (whole_units < problem.units) continue;
+    return std::min(*least, w_minipods * minipods + w_spread);
+  }
+  RAILYARD_CHECK(least.has_value(), "{} free hosts for {} units of {}", hosts, problem.units,
+                 problem.unit_size);
+  return *least;
 }
 
 const UnitAssignment& cheapest(std::span<const UnitAssignment> candidates,

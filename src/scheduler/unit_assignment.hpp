@@ -12,7 +12,9 @@
 // Where every minipod used holds a whole unit, the better of the two is the optimum of Eq. 4-10,
 // which also allows fractions of hosts: fewer minipods than the second do not hold the job, and
 // fewer than the first force T >= 2. Where smaller minipods must be used, T is measured on the
-// assignment and the result is a heuristic.
+// assignment and the result is a heuristic: by the same argument no assignment costs less than the
+// better of the two counts, the second with T >= unit_size / largest minipod (lower_bound), which
+// says how far off it can be.
 //
 // The candidates are both ways of filling (whole units first, then the rest over what is left; one
 // after the other) into the k largest minipods, for each k from the second count up to the first
@@ -49,9 +51,15 @@ struct UnitProblem {
   std::uint32_t unit_size = 0;  ///< hosts a unit
 };
 
+/// Fills in minipods, spread and split units of an assignment over so many minipods.
+void measure(UnitAssignment& assignment, std::size_t minipods);
+
 /// Candidates in a fixed order, smaller k first. Empty when the hosts do not suffice. Minipods of
 /// equal size go by index.
 [[nodiscard]] std::vector<UnitAssignment> unit_candidates(const UnitProblem& problem);
+
+/// No assignment of Eq. 4-10, whole hosts or fractions, costs less. Checked: the hosts suffice.
+[[nodiscard]] double lower_bound(const UnitProblem& problem, double w_minipods, double w_spread);
 
 /// The cheapest candidate; among equals the smaller T, then fewer split units, then fewer minipods,
 /// then the earlier. Checked: there is one. Costs within 1e-9 are equal.

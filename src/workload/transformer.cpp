@@ -374,7 +374,9 @@ IterationDag build_iteration(const TrainingSpec& spec, const GpuSpec& gpu) {
   plan.parallelism = spec.parallelism;
   plan.schedule = spec.schedule;
   plan.micro_batches = spec.micro_batches();
-  plan.activation = Bytes(spec.tokens() * spec.model.hidden * element_bytes(spec.precision));
+  const std::int64_t sent =
+      spec.send_bytes > 0 ? std::int64_t{spec.send_bytes} : element_bytes(spec.precision);
+  plan.activation = Bytes(spec.tokens() * spec.model.hidden * sent);
   // With sequence parallelism a rank has and keeps its share.
   plan.scatter_sends = spec.scatter_sends || spec.sequence_parallel;
   plan.gather_received = !spec.sequence_parallel;

@@ -23,6 +23,7 @@
 #include "railyard/core/time.hpp"
 #include "railyard/scheduler/inventory.hpp"
 #include "railyard/scheduler/placement.hpp"
+#include "railyard/scheduler/placement_cost.hpp"
 #include "railyard/scheduler/predictor.hpp"
 #include "railyard/scheduler/scheduler.hpp"
 #include "railyard/training/iteration_engine.hpp"
@@ -200,6 +201,11 @@ class Observer : public training::Interrupt {
 
 [[nodiscard]] Outcome simulate(std::span<const JobSpec> jobs, const Settings& settings,
                                Observer* observer = nullptr);
+
+/// Simulated costs of candidates on a cluster on which no job runs, for decisions without a run.
+/// `settings` without queue and placement. Topology and jobs outlive it.
+[[nodiscard]] std::unique_ptr<scheduler::PlacementCost> cost_on_idle_cluster(
+    std::span<const JobSpec> jobs, const Settings& settings);
 
 /// What the routing hash sees of a job's connections beside their end points: another seed is
 /// another draw of ECMP collisions.

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "railyard/config/catalog.hpp"
@@ -34,12 +35,17 @@ struct GangShape {
 
 enum class RankOrder : std::uint8_t { pp_fastest, dp_fastest };
 
+class PlacementCost;  // placement_cost.hpp
+
 struct Placement {
   std::vector<HostSlot> slots;  ///< in rank order
   RankOrder rank_order = RankOrder::pp_fastest;
   /// The policy would rather wait for a better place: until the job has been offered one for so
   /// long. Who composes a scheduler of its own may take it at once.
   Duration patience{};
+  /// What the policy has to say of its decision (a search that ended before its proof), for the
+  /// warnings of the result; mostly nothing.
+  std::string note{};
 };
 
 /// GPU of every rank (rank = tensor + TP · (data + DP · stage)). Blocks of TP consecutive GPUs of
@@ -74,6 +80,15 @@ class PlacementPolicy {
   /// suffice. `rng` is the policy's own stream for this job.
   [[nodiscard]] virtual std::optional<Placement> place(const GangShape& shape,
                                                        const Inventory& view, Rng rng) const = 0;
+  /// The same for a policy that weighs candidates by simulated cost; `job` is what to ask for. The
+  /// cluster calls it where a job may start; plans for later are made with `place`. By default
+  /// nothing is asked.
+  [[nodiscard]] virtual std::optional<Placement> place_by_cost(const GangShape& shape,
+                                                               const Inventory& view, Rng rng,
+                                                               JobId /*job*/,
+                                                               PlacementCost& /*cost*/) const {
+    return place(shape, view, rng);
+  }
   /// Does the policy measure spread with the DP group as unit (for diffusion_simplified)?
   [[nodiscard]] virtual bool unit_dp() const { return false; }
 };

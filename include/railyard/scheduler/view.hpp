@@ -73,6 +73,7 @@ struct ClusterView {
   std::span<const JobId> running;        ///< those that hold GPUs, in order of their starts
   const RngStreams* streams = nullptr;   ///< the run's named streams
   std::span<const HostSlot> background;  ///< taken for the whole run by others
+  PlacementCost* cost = nullptr;         ///< simulated, of candidates; null: nobody simulates
 
   [[nodiscard]] const JobView& job(JobId job) const { return jobs[index(job)]; }
 };

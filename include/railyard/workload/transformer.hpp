@@ -204,6 +204,9 @@ struct TrainingSpec {
   bool overlap_gradients = true;     ///< reductions start while the last backward pass runs
   bool overlap_parameters = false;   ///< ZeRO 1, 2: gathered while the first forward pass runs
   std::uint32_t gradient_bytes = 2;  ///< per element on the wire: 2 = bf16, 4 = fp32
+  /// Per element of the activations and their gradients that stages send each other; 0: as they are
+  /// computed. Quantising them is not modelled.
+  std::uint32_t send_bytes = 0;
   bool scatter_sends =
       true;  ///< P2P sends are split over the tensor ranks and gathered behind (SC'21 §4.1)
   Bytes gradient_bucket{std::int64_t{256}

@@ -123,7 +123,7 @@ class Announced final : public ReservationPolicy {
       if (!drained || over_by(other, job.submitted, view)) continue;
       for (const HostSlot& slot : other.placement->slots) closed.close(slot);
     }
-    return placement_->place(job.shape, open, view.streams->stream("placement", index(job.job)));
+    return ask(*placement_, job, open, view, view.cost);
   }
 
   AnnouncedSettings settings_;
