@@ -9,6 +9,7 @@
 #include "command_line.hpp"
 #include "output.hpp"
 #include "railyard/config/document.hpp"
+#include "railyard/config/text_lines.hpp"
 #include "railyard/report/table.hpp"
 
 namespace railyard::cli {
@@ -45,15 +46,41 @@ void add_rows(report::Table& table, const std::string& name,
   }
 }
 
+bool is_trace(const std::string& path) {
+  return path.ends_with(".jsonl");
+}
+
+/// The first event in which two files of `run --trace` differ.
+int compare_traces(const std::string& first, const std::string& second) {
+  const config::TextLines before = config::TextLines::parse_file(first);
+  const config::TextLines after = config::TextLines::parse_file(second);
+  const std::size_t both = std::min(before.size(), after.size());
+  std::size_t at = 0;
+  while (at < both && before[at] == after[at]) ++at;
+  if (at == before.size() && at == after.size()) {
+    write_stdout(fmt::format("all {} events are the same\n", at));
+    return kGood;
+  }
+  const auto shown = [at](const std::string& path, const config::TextLines& lines) {
+    return fmt::format("{}:{}: {}\n", path, at + 1,
+                       at < lines.size() ? lines[at] : std::string_view("(no more events)"));
+  };
+  write_stdout(fmt::format("the same up to event {}; then\n{}{}", at, shown(first, before),
+                           shown(second, after)));
+  return kDiffers;
+}
+
 }  // namespace
 
 int compare(const Arguments& arguments) {
-  CommandLine line({"compare",
-                    "A B…",
-                    "Results side by side: every metric in which a result differs from the first. "
-                    "A result is a result.json or the\n"
-                    "folder that `run --out` wrote.",
-                    {"railyard compare build/quickstart build/quickstart --tolerance 0.01"}});
+  CommandLine line(
+      {"compare",
+       "A B…",
+       "Results side by side: every metric in which a result differs from the first. "
+       "A result is a result.json or the\n"
+       "folder that `run --out` wrote. Of two files of `run --trace` (.jsonl): the first "
+       "event in which they\ndiffer, and exit 1 if there is one.",
+       {"railyard compare build/quickstart build/quickstart --tolerance 0.01"}});
   line.format_option();
   line.option(
       "tolerance", "SHARE",
@@ -66,6 +93,13 @@ int compare(const Arguments& arguments) {
   tolerances.relative["*"] = tolerance.value_or(0);
 
   const std::string& first = line.words()[0];
+  if (is_trace(first)) {
+    if (line.words().size() != 2 || !is_trace(line.words()[1]) || tolerance || line.has("format")) {
+      throw config::ConfigError(
+          "railyard compare: events (.jsonl) are compared in pairs, without options");
+    }
+    return compare_traces(first, line.words()[1]);
+  }
   const metrics::RunResult before = report::read_result(first);
   report::Table table{{{"policy", "", {}, true, false},
                        {"metric", "", {}, true, false},

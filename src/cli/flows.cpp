@@ -277,11 +277,9 @@ std::string printed(const Summary& summary, const network::FlowListResult& resul
 std::string times_csv(const network::FlowList& list, const network::FlowListResult& result) {
   std::string out = "id,start_s,finish_s\n";
   for (std::size_t flow = 0; flow < list.flows.size(); ++flow) {
-    // Ticks are 1e-11 s: eleven decimals are exact.
     const auto exact = [](TimePoint time) {
       if (time == network::kNever) return std::string();
-      const std::int64_t ticks = time.time_since_epoch().count();
-      return fmt::format("{}.{:011}", ticks / kTicksPerSecond, ticks % kTicksPerSecond);
+      return report::exact_seconds(time.time_since_epoch().count());
     };
     out += fmt::format("{},{},{}\n", report::csv_field(list.flows[flow].id),
                        exact(result.times[flow].start), exact(result.times[flow].finish));

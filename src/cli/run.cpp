@@ -88,6 +88,9 @@ int run(const Arguments& arguments) {
   line.option("perfetto", "FILE",
               "writes a timeline of one iteration of the first job under every policy set, for "
               "ui.perfetto.dev");
+  line.option("trace", "FILE",
+              "writes what happened under every policy set as JSON lines: jobs that arrive, start, "
+              "are preempted, finish; hosts that fail; decisions refused");
   line.flag("dry-run", "checks everything, simulates nothing");
   if (!line.parse(arguments)) return kGood;
   line.expect_words(1, 1000, "a scenario file");
@@ -114,13 +117,19 @@ int run(const Arguments& arguments) {
   for (std::size_t i = 0; line.has("out") && i < specs.size(); ++i) prepare_folder(folder_of(i));
   if (const auto file = line.text("perfetto")) write_timelines(*file, specs);
   Wishes wishes;
-  if (line.has("out")) wishes.keep = sweep::Keep::details;
+  if (line.has("trace") && specs.size() > 1) {
+    throw config::ConfigError("--trace: takes one scenario at a time");
+  }
+  if (line.has("out") || line.has("trace")) wishes.keep = sweep::Keep::details;
   const auto simulated = simulate(line, specs, wishes);
   std::vector<const metrics::RunResult*> results;
   for (std::size_t i = 0; i < simulated.size(); ++i) {
     if (!simulated[i].result) continue;
     results.push_back(&*simulated[i].result);
     if (line.has("out")) write_result(folder_of(i), simulated[i], line);
+    if (const auto file = line.text("trace")) {
+      write_file(*file, report::event_lines(*simulated[i].result, *simulated[i].detail));
+    }
     if (format != report::Format::table) say_warnings(line, *simulated[i].result);
   }
   write_stdout(rendered(results, format));

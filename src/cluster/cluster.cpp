@@ -125,6 +125,7 @@ void Simulation::handle(const Event& event) {
       break;
     case Event::announce:
       if (views_[event.job].state == JobState::absent) {
+        note(Incident::Kind::announced, event.job);
         tell(scheduler::Event::Kind::announced, event.job);
       }
       break;
@@ -180,6 +181,17 @@ const scheduler::ClusterView& Simulation::view() {
   return view_;
 }
 
+void Simulation::note(Incident::Kind kind, std::uint64_t subject, std::string why) {
+  if (!settings_.want_history) return;
+  Incident incident{now_, kind, static_cast<std::uint32_t>(subject), {}, std::move(why)};
+  if (kind == Incident::Kind::placed) {
+    for (const scheduler::HostSlot& slot : outcome_.jobs[subject].placement->slots) {
+      incident.hosts.push_back(slot.host);
+    }
+  }
+  outcome_.incidents.push_back(std::move(incident));
+}
+
 void Simulation::tell(scheduler::Event::Kind kind, std::uint32_t j) {
   scheduler_->observe({kind, static_cast<JobId>(j)}, view());
   if (scheduler_->reserves()) reserved_ = scheduler_->reserved();
@@ -204,6 +216,7 @@ void Simulation::arrive(std::uint32_t j) {
     outcome_.jobs[j].status = JobStatus::rejected;
     views_[j].state = JobState::done;
     ++rejected_;
+    note(Incident::Kind::rejected, j, "larger than the cluster");
     return;
   }
   views_[j].state = JobState::waiting;
@@ -213,6 +226,7 @@ void Simulation::arrive(std::uint32_t j) {
   predict(j, truth ? work_left_[j] * ticks_per_work_alone(jobs_[j]) : 0);
   if (views_[j].estimate) outcome_.jobs[j].predicted = views_[j].estimate->run;
   waiting_.push_back(static_cast<JobId>(j));
+  note(Incident::Kind::arrived, j);
   tell(scheduler::Event::Kind::arrived, j);
   request_decision();
 }
@@ -256,6 +270,7 @@ void Simulation::begin(std::uint32_t j) {
   }
   fabric_changed_ = fabric_changed_ || running.program != nullptr;
   running_.push_back(std::move(running));
+  note(Incident::Kind::started, j);
   tell(scheduler::Event::Kind::started, j);
   // It could not be displaced before it ran.
   if (outcome_.displaces && settings_.decision_latency > Duration{} && !waiting_.empty()) {
@@ -320,6 +335,7 @@ void Simulation::finish(std::uint32_t j) {
   const auto stay = static_cast<double>((now_ - jobs_[j].submitted).count());
   if (stay > 0) record.users_mean = (user_ticks_ - user_ticks_before_[j]) / stay;
   if (settings_.predictor != nullptr) settings_.predictor->learn(views_[j], record.kept);
+  note(Incident::Kind::finished, j);
   tell(scheduler::Event::Kind::finished, j);
   if (!waiting_.empty()) request_decision();
   request_repace();
@@ -333,6 +349,7 @@ void Simulation::preempt(std::uint32_t j) {
   write_due_[j] = !lose;
   if (found->finish_event) queue_.cancel(*found->finish_event);
   running_.erase(found);
+  note(Incident::Kind::preempted, j);
   ++outcome_.jobs[j].preemptions;
   ++outcome_.preemptions;
   requeue(j);

@@ -71,6 +71,7 @@ void Simulation::apply(const scheduler::Reject& reject) {
   const auto j = static_cast<std::uint32_t>(index(reject.job));
   views_[j].state = JobState::done;
   outcome_.jobs[j].status = JobStatus::rejected;
+  note(Incident::Kind::rejected, j, reject.reason);
   count_user(j, -1);
   if (first_rejection_.empty()) {
     first_rejection_ = fmt::format("{}: {}", named(reject.job), reject.reason);
@@ -86,6 +87,7 @@ void Simulation::apply(const scheduler::Wake& wake) {
 }
 
 void Simulation::refuse(std::optional<JobId> job, std::string reason) {
+  note(Incident::Kind::refused, 0, reason);
   scheduler_->refused(job, reason);
   if (refused_++ == 0) first_refusal_ = std::move(reason);
 }
@@ -156,6 +158,7 @@ void Simulation::admit(std::uint32_t j, scheduler::Placement placement) {
     write_due_[j] = false;
   }
   if (settings_.want_history) open_holdings(j);
+  note(Incident::Kind::placed, j);
   outcome_.overhead_gpu_ticks += static_cast<double>(gpus_of(*record.placement)) *
                                  static_cast<double>((seen.started - now_).count());
   holders_.push_back(seen.job);

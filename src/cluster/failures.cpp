@@ -60,6 +60,7 @@ void Simulation::fail_host() {
       settings_.background, [host](const scheduler::HostSlot& slot) { return slot.host == host; });
   if (down_[index(host)] || others) return;
   ++outcome_.host_failures;
+  note(Incident::Kind::host_failed, index(host));
   std::vector<std::uint32_t> hit;
   for (const JobId job : holders_) {
     const auto& slots = views_[index(job)].placement->slots;
@@ -76,6 +77,7 @@ void Simulation::fail_host() {
 
 /// A job loses a host: what it did since its last checkpoint is gone.
 void Simulation::crash(std::uint32_t j) {
+  note(Incident::Kind::failed, j);
   ++outcome_.jobs[j].failures;
   ++outcome_.job_failures;
   scheduler::JobView& seen = views_[j];
@@ -98,6 +100,7 @@ void Simulation::crash(std::uint32_t j) {
 }
 
 void Simulation::repair(HostId host) {
+  note(Incident::Kind::host_repaired, index(host));
   down_[index(host)] = false;
   inventory_.release({host, scheduler::whole_host_mask(inventory_.gpus_per_host())});
   if (!waiting_.empty()) request_decision();

@@ -88,6 +88,8 @@ class Simulation {
   void requeue(std::uint32_t job);
   void count_user(std::uint32_t job, int change);
 
+  void note(Incident::Kind kind, std::uint64_t subject, std::string why = {});
+
   // decisions.cpp
   void decide();
   void set_neighbours();

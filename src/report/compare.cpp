@@ -60,6 +60,10 @@ metrics::JobResult read_job(const Value& value) {
   job.spread_pp_max = value.at("spread_pp_max").integer<std::uint32_t>();
   job.minipods = value.at("minipods").integer<std::uint32_t>();
   job.leaves = value.at("leaves").integer<std::uint32_t>();
+  if (value.has("shared_share")) {
+    job.shared_share = value.at("shared_share").number();
+    job.contention_share = value.at("contention_share").number();
+  }
   if (value.has("runs")) read_explained(value, job);
   return job;
 }
@@ -75,6 +79,12 @@ metrics::LinkResult read_link(const Value& value) {
   return link;
 }
 
+metrics::CurvePoint read_point(const Value& value) {
+  return {.t_s = value.at("t_s").number().value_or(0),
+          .allocated_share = value.at("allocated_share").number().value_or(0),
+          .retained_share = value.at("retained_share").number()};
+}
+
 metrics::PolicyResult read_policy(const std::string& name, const Value& value) {
   metrics::PolicyResult policy;
   policy.name = name;
@@ -83,6 +93,10 @@ metrics::PolicyResult read_policy(const std::string& name, const Value& value) {
       [&](const std::string&, const Value& job) { policy.jobs.push_back(read_job(job)); });
   value.at("links").each(
       [&](const std::string&, const Value& link) { policy.links.push_back(read_link(link)); });
+  if (value.has("curve")) {
+    value.at("curve").each(
+        [&](const std::string&, const Value& point) { policy.curve.push_back(read_point(point)); });
+  }
   if (value.has("links_of")) policy.links_of = value.at("links_of").text();
   if (value.has("scheduling")) policy.scheduling = read_scheduling(value.at("scheduling"));
   policy.warnings = value.at("warnings").texts();

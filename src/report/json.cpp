@@ -265,7 +265,6 @@ std::string result_json(const metrics::RunResult& result) {
   json.member("seed", result.seed);
   json.member("digest", result.digest);
   json.member("baseline", result.baseline);
-  add_cluster(json, result.cluster);
   json.key("policies");
   json.open('{');
   for (const metrics::PolicyResult& policy : result.policies) {
@@ -275,16 +274,17 @@ std::string result_json(const metrics::RunResult& result) {
     add_jobs(json, policy.jobs);
     add_links(json, policy.links);
     add_curve(json, policy.curve);
-    json.member("links_of", policy.links_of);
-    add_scheduling(json, policy.scheduling);
     add_texts(json, "warnings", policy.warnings);
     json.member("placement", policy.placement);
+    json.member("links_of", policy.links_of);
+    add_scheduling(json, policy.scheduling);
     json.close('}');
   }
   json.close('}');
   add_comparison(json, result);
   add_texts(json, "notes", result.notes);
   json.member("description", result.description);
+  add_cluster(json, result.cluster);
   json.close('}');
   return json.finish();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "railyard/core/check.hpp"
+#include "railyard/core/time.hpp"
 
 namespace railyard::report {
 
@@ -110,6 +111,10 @@ std::string to_markdown(const Table& table) {
     out += '\n';
   }
   return out;
+}
+
+std::string exact_seconds(std::int64_t ticks) {
+  return fmt::format("{}.{:011}", ticks / kTicksPerSecond, ticks % kTicksPerSecond);
 }
 
 std::string csv_field(std::string_view text) {

@@ -179,6 +179,51 @@ metrics::Fabric fabric_of(const topology::Topology& topology,
   return out;
 }
 
+std::string_view name_of(cluster::Incident::Kind kind) {
+  using Kind = cluster::Incident::Kind;
+  switch (kind) {
+    case Kind::announced:
+      return "announced";
+    case Kind::arrived:
+      return "arrived";
+    case Kind::rejected:
+      return "rejected";
+    case Kind::placed:
+      return "placed";
+    case Kind::started:
+      return "started";
+    case Kind::preempted:
+      return "preempted";
+    case Kind::failed:
+      return "failed";
+    case Kind::finished:
+      return "finished";
+    case Kind::host_failed:
+      return "host_failed";
+    case Kind::host_repaired:
+      return "host_repaired";
+    case Kind::refused:
+      return "refused";
+  }
+  return "";
+}
+
+metrics::LoggedEvent logged(const World& world, const std::vector<cluster::JobSpec>& jobs,
+                            const cluster::Incident& incident) {
+  using Kind = cluster::Incident::Kind;
+  metrics::LoggedEvent out;
+  out.ticks = incident.at.time_since_epoch().count();
+  out.event = name_of(incident.kind);
+  out.why = incident.why;
+  if (incident.kind == Kind::host_failed || incident.kind == Kind::host_repaired) {
+    out.host = world.topology.host_name(static_cast<HostId>(incident.subject));
+  } else if (incident.kind != Kind::refused) {
+    out.job = jobs[incident.subject].name;
+  }
+  for (const HostId host : incident.hosts) out.hosts.push_back(world.topology.host_name(host));
+  return out;
+}
+
 }  // namespace
 
 metrics::PolicyDetail policy_detail(const World& world, const std::vector<cluster::JobSpec>& jobs,
@@ -191,6 +236,9 @@ metrics::PolicyDetail policy_detail(const World& world, const std::vector<cluste
     if (one.to <= one.from) continue;
     out.holdings.push_back({one.job, static_cast<std::uint32_t>(index(one.minipod)), one.gpus,
                             in_seconds(one.from), in_seconds(one.to)});
+  }
+  for (const cluster::Incident& one : outcome.incidents) {
+    out.events.push_back(logged(world, jobs, one));
   }
   out.groups = groups_of(world, jobs, outcome);
   const double window = in_seconds(outcome.links_window);

@@ -194,6 +194,7 @@ class History {
   }
 
   void add_wait(std::uint32_t j, double from, std::optional<double> until) {
+    if (until && *until <= from && j != own_) return;
     events_.push_back({from, Change::wait, j, 0, true});
     // Its own wait ends with its start, which may be at the same time.
     if (until && j != own_) events_.push_back({*until, Change::wait, j, 0, false});

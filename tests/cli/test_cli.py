@@ -293,6 +293,30 @@ class Run(Case):
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
         self.assertEqual([row["scenario"] for row in rows], ["small", "small", "other", "other"])
 
+    def test_a_trace_tells_what_happened_and_two_of_them_where_they_part(self):
+        """The job arrives, gets its hosts and starts at once, and finishes at its completion
+        time; with one iteration more the runs part at that third event."""
+        first, second = self.folder / "first.jsonl", self.folder / "second.jsonl"
+        result = json.loads(self.good("run", SMALL, "--trace", str(first), "--format", "json",
+                                      "--quiet").stdout)
+        events = [json.loads(line) for line in first.read_text().splitlines()]
+        for name, policy in result["policies"].items():
+            mine = [event for event in events if event["policy"] == name]
+            self.assertEqual([event["event"] for event in mine],
+                             ["arrived", "placed", "started", "finished"])
+            job = policy["jobs"][0]
+            self.assertEqual(len(mine[1]["hosts"]), job["gpus"] // 8)
+            self.assertEqual(mine[0]["t_s"], job["submit_s"])
+            self.assertEqual(mine[3]["t_s"], job["finish_s"])
+        self.assertIn("events are the same",
+                      self.good("compare", str(first), str(first)).stdout)
+        self.good("run", SMALL, "--trace", str(second), "--set", "/jobs/0/iterations=4", "--quiet")
+        parted = railyard("compare", str(first), str(second))
+        self.assertEqual(parted.returncode, 1)
+        self.assertIn("the same up to event 3; then", parted.stdout)
+        self.assertIn("first.jsonl:4:", parted.stdout)
+        self.refused(2, "compared in pairs", "compare", str(first), SMALL)
+
     def test_set_and_seed_change_the_scenario(self):
         done = self.good("run", SMALL, "--format", "json", "--seed", "5", "--set",
                          "/jobs/0/iterations=4",

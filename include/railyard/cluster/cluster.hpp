@@ -93,7 +93,7 @@ struct Settings {
   std::vector<scheduler::HostSlot> background;  ///< taken for the whole run, no traffic
   RngStreams streams{0};
   bool want_links = false;    ///< link statistics of the largest job's steady state
-  bool want_history = false;  ///< Outcome's samples and holdings
+  bool want_history = false;  ///< Outcome's samples, holdings and incidents
 };
 
 /// A stretch of time in which a job held GPUs, from the decision on.
@@ -162,6 +162,28 @@ struct Holding {
   TimePoint to{};
 };
 
+/// Something that happened to a job or a host.
+struct Incident {
+  enum class Kind : std::uint8_t {
+    announced,  ///< the scheduler was told of the job before its submission
+    arrived,
+    rejected,  ///< for good: too large for the cluster, or by the scheduler
+    placed,    ///< got its GPUs
+    started,   ///< the decision's latency has passed
+    preempted,
+    failed,  ///< lost a host
+    finished,
+    host_failed,
+    host_repaired,
+    refused  ///< a decision that the cluster did not carry out
+  };
+  TimePoint at{};
+  Kind kind = Kind::arrived;
+  std::uint32_t subject = 0;  ///< job, or host of the two that say so; 0 for a refusal
+  std::vector<HostId> hosts;  ///< placed: in rank order
+  std::string why{};          ///< rejected, refused
+};
+
 struct Outcome {
   std::vector<JobRecord> jobs;  ///< as given
   TimePoint end{};              ///< last finish; where jobs still run, when the run ended
@@ -186,10 +208,11 @@ struct Outcome {
   training::EngineCounters engine;
   std::vector<network::LinkUsage> links;
   std::vector<std::uint32_t> link_connections;  ///< of the job that `links` is about
-  std::optional<std::uint32_t> links_of;  ///< the job whose steady state they are of
+  std::optional<std::uint32_t> links_of;        ///< the job whose steady state they are of
   Duration links_window{};
-  std::vector<Sample> samples;    ///< where history is wanted
-  std::vector<Holding> holdings;  ///< in order of decisions, a job's by minipod
+  std::vector<Sample> samples;      ///< where history is wanted
+  std::vector<Holding> holdings;    ///< in order of decisions, a job's by minipod
+  std::vector<Incident> incidents;  ///< in order of time
   std::vector<std::string> warnings;
 };
 

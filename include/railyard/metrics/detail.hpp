@@ -50,10 +50,21 @@ struct LinkLoad {
   std::uint32_t connections = 0;  ///< pairs of GPUs of the job whose route crosses it
 };
 
+/// Something that happened, as a line of `run --trace`. Empty texts do not apply.
+struct LoggedEvent {
+  std::int64_t ticks = 0;  ///< when
+  std::string event;       ///< "arrived", "placed", …
+  std::string job;
+  std::string host;
+  std::vector<std::string> hosts;  ///< in rank order
+  std::string why;
+};
+
 struct PolicyDetail {
   double end_s = 0;  ///< the last finish, or of the run where jobs still ran
   std::vector<ClusterSample> samples;
   std::vector<Holding> holdings;
+  std::vector<LoggedEvent> events;  ///< in no detail.json
   std::optional<GroupPlaces> groups;
   std::vector<LinkLoad> links;  ///< used ones
 };

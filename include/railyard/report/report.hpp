@@ -48,6 +48,11 @@ struct Meta {
 [[nodiscard]] std::string detail_json(const metrics::RunResult& result,
                                       const metrics::Detail& detail);
 
+/// What happened under each policy of `detail`, as JSON lines in order of time, one policy after
+/// the other: t_s (to the tick), policy, event, and job, host, hosts, why where they apply.
+[[nodiscard]] std::string event_lines(const metrics::RunResult& result,
+                                      const metrics::Detail& detail);
+
 /// Timelines as Chrome trace events, which ui.perfetto.dev opens.
 [[nodiscard]] std::string perfetto_json(const std::vector<metrics::Timeline>& timelines);
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@ struct Table {
 /// Titles as given, without the units' line; cells quoted where CSV needs it.
 [[nodiscard]] std::string to_csv(const Table& table);
 
+/// Ticks as seconds; eleven decimals are exact.
+[[nodiscard]] std::string exact_seconds(std::int64_t ticks);
 /// One CSV field, quoted where it must be (RFC 4180).
 [[nodiscard]] std::string csv_field(std::string_view text);
 /// Text broken at spaces into lines of at most `width`, the first after `head`, the others indented

@@ -3,8 +3,9 @@
 // between as Fiduccia and Mattheyses find, and so on in each half down to the hosts.
 //
 // The job's graph is its matrix of hosts: neighbouring stages of a pipeline, and rings of the data
-// ranks of a stage, with weights 1 - alpha and alpha. The first cut to be improved is one of
-// consecutive ranks, so the rank order matters: what is found is a local optimum.
+// ranks of a stage, with weights 1 - alpha and alpha. What Fiduccia and Mattheyses find is a local
+// optimum, so two cuts are improved, between consecutive ranks and between consecutive ranks of the
+// other rank order, and the first of equals stays.
 #include "scheduler/bipartition.hpp"
 
 #include <algorithm>
@@ -55,12 +56,11 @@ Domains children_of(const Domain& domain) {
 }
 
 /// Hosts by number in rank order, edges between those that talk.
-std::vector<WeightedEdge> job_graph(const GangShape& shape, std::uint32_t hosts, double alpha,
+std::vector<WeightedEdge> job_graph(std::uint32_t hosts, std::uint32_t columns, double alpha,
                                     RankOrder rank_order) {
   constexpr double kUnit = 1000;
   const auto dp = static_cast<std::int64_t>(std::llround(kUnit * alpha));
   const auto pp = static_cast<std::int64_t>(kUnit) - dp;
-  const std::uint32_t columns = hosts % shape.pipeline == 0 ? shape.pipeline : 1;
   const std::uint32_t rows = hosts / columns;
   const auto number = [&](std::uint32_t row, std::uint32_t column) {
     return rank_order == RankOrder::pp_fastest ? row * columns + column : column * rows + row;
@@ -78,8 +78,9 @@ std::vector<WeightedEdge> job_graph(const GangShape& shape, std::uint32_t hosts,
 
 class Mapping {
  public:
-  Mapping(std::vector<WeightedEdge> edges, std::uint32_t hosts)
-      : edges_(std::move(edges)), place_(hosts), hosts_(hosts) {}
+  /// `line`: how many consecutive ranks are one pipeline, or one data-parallel group.
+  Mapping(std::vector<WeightedEdge> edges, std::uint32_t hosts, std::uint32_t line)
+      : edges_(std::move(edges)), line_(line), place_(hosts), hosts_(hosts) {}
 
   std::vector<HostId> run(const Domain& fabric) {
     std::vector<std::uint32_t> gang(hosts_.size());
@@ -129,13 +130,28 @@ class Mapping {
     const std::size_t fair =
         (size * room_first + (room_first + room_second) / 2) / (room_first + room_second);
     const std::size_t start = std::clamp(fair, bounds.least, bounds.most);
-    std::vector<bool> side(size, false);
-    for (std::size_t i = start; i < size; ++i) side[i] = true;
-    improve_cut(edges_within(gang), bounds, side);
+    const auto edges = edges_within(gang);
+    std::vector<bool> side(size, true);
+    std::fill_n(side.begin(), start, false);
+    std::vector<bool> across = across_lines(gang, start);
+    improve_cut(edges, bounds, side);
+    improve_cut(edges, bounds, across);
+    if (cut_of(edges, across) < cut_of(edges, side)) side = std::move(across);
     std::vector<std::uint32_t> parts[2];
     for (std::size_t i = 0; i < size; ++i) parts[side[i] ? 1 : 0].push_back(gang[i]);
     map(parts[0], std::move(first));
     map(parts[1], std::move(second));
+  }
+
+  /// So many ranks on the first side: the first of all lines, then the second, …
+  [[nodiscard]] std::vector<bool> across_lines(const std::vector<std::uint32_t>& gang,
+                                               std::size_t first) const {
+    std::vector<std::size_t> order(gang.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return gang[i] % line_; });
+    std::vector<bool> second(gang.size(), true);
+    for (std::size_t i = 0; i < first; ++i) second[order[i]] = false;
+    return second;
   }
 
   /// Edges between these ranks, numbered as they stand in the list.
@@ -152,6 +168,7 @@ class Mapping {
   }
 
   std::vector<WeightedEdge> edges_;
+  std::uint32_t line_;
   std::vector<std::uint32_t> place_;
   std::vector<HostId> hosts_;
 };
@@ -167,7 +184,9 @@ class Bipartition final : public PlacementPolicy {
     }
     const std::uint32_t wanted = hosts_wanted(shape, view);
     if (view.free_host_count() < wanted) return std::nullopt;
-    Mapping mapping(job_graph(shape, wanted, alpha_, rank_order_), wanted);
+    const std::uint32_t columns = wanted % shape.pipeline == 0 ? shape.pipeline : 1;
+    const std::uint32_t line = rank_order_ == RankOrder::pp_fastest ? columns : wanted / columns;
+    Mapping mapping(job_graph(wanted, columns, alpha_, rank_order_), wanted, line);
     return on_whole_hosts(mapping.run(free_fabric(view)), view, rank_order_);
   }
 

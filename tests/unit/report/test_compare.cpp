@@ -10,6 +10,16 @@ using namespace railyard;
 TEST_CASE("a written result reads back and writes the same bytes") {
   const std::string text = report::result_json(test::example_result());
   CHECK(report::result_json(report::parse_result(text, "result.json")) == text);
+  auto full = test::example_result();
+  full.policies[0].curve = {{0, 0.5, 0.25}, {10, 0.75, {}}};
+  full.policies[0].jobs[0].shared_share = 0.5;
+  full.policies[0].jobs[0].contention_share = 0.125;
+  full.policies[0].jobs[0].iteration_s_alone = 3.5;
+  full.policies[0].jobs[0].contended_with = {"other"};
+  full.policies[0].jobs[0].runs = {{0, 800, "h[0-119]"}};
+  const std::string more = report::result_json(full);
+  CHECK(more != text);
+  CHECK(report::result_json(report::parse_result(more, "result.json")) == more);
 }
 
 TEST_CASE("equal results differ in nothing") {

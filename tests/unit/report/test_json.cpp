@@ -23,10 +23,10 @@ TEST_CASE("result.json has the keys of the contract in their order") {
   const auto json = nlohmann::ordered_json::parse(report::result_json(test::example_result()));
   CHECK(keys_of(json) == std::vector<std::string>{"railyard", "scenario", "seed", "digest",
                                                   "baseline", "policies", "comparison", "notes",
-                                                  "description"});
+                                                  "description", "cluster"});
   const auto& policy = json["policies"]["arnold"];
-  CHECK(keys_of(policy) ==
-        std::vector<std::string>{"metrics", "jobs", "links", "warnings", "placement"});
+  CHECK(keys_of(policy) == std::vector<std::string>{"metrics", "jobs", "links", "warnings",
+                                                    "placement", "links_of", "scheduling"});
   std::vector<std::string> metrics;
   for (const auto& metric : metrics::metric_catalog()) {
     metrics.emplace_back(metric.key);

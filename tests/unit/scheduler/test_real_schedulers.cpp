@@ -241,10 +241,11 @@ TEST_CASE("tight_pack touches no more domains than it must, and the tightest of 
     const Rooms used = taken(*placement, topology, leaf_of);
     const Rooms used_minipods = taken(*placement, topology, minipod_of);
     REQUIRE(used_minipods.size() == fewest(minipods, trial.wanted));
-    check_best_fit(minipods, used_minipods);
     if (const std::uint32_t leaf = tightest(leaves, trial.wanted); leaf > 0) {
       REQUIRE(used.size() == 1);
       REQUIRE(leaves.at(used.begin()->first) == leaf);
+    } else {
+      check_best_fit(minipods, used_minipods);
     }
   }
 }
