@@ -91,9 +91,8 @@ int run_sweep(const CommandLine& line, const config::Document& document) {
   const auto out = line.text("out");
   if (line.has("resume") && !out)
     throw config::ConfigError("--resume: give the folder of the sweep with --out DIR");
-  const auto sweep =
-      sweep::load(document, scenario_name(line.words().at(0)), line.changes(), line.number("seed"),
-                  line.catalogs());
+  const auto sweep = sweep::load(document, scenario_name(line.words().at(0)), line.changes(),
+                                 line.number("seed"), line.catalogs());
   if (line.has("dry-run")) return dry_run(sweep);
   std::optional<sweep::Store> store;
   if (out) {
