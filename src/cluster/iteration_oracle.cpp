@@ -26,7 +26,8 @@ class WideDigest {
 };
 
 void add_program(const training::Program& program, const topology::Topology& topology,
-                 std::vector<std::uint32_t>& names, std::uint32_t& next_name, WideDigest& digest) {
+                 bool exact_links, std::vector<std::uint32_t>& names, std::uint32_t& next_name,
+                 WideDigest& digest) {
   digest.add(program.dag_digest);
   if (program.gradients_last) digest.add(std::uint64_t{1});
   digest.add(static_cast<std::uint64_t>(program.routes.size()));
@@ -37,6 +38,7 @@ void add_program(const training::Program& program, const topology::Topology& top
       if (name == 0) {
         name = next_name++;
         digest.add(topology.link(use.link).capacity.bytes_per_s());
+        if (exact_links) digest.add(static_cast<std::uint64_t>(index(use.link)));
       }
       digest.add(static_cast<std::uint64_t>(name));
       digest.add(use.usage);
@@ -65,11 +67,14 @@ void add_program(const training::Program& program, const topology::Topology& top
 }  // namespace
 
 MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
-                 const topology::Topology& topology, std::span<const std::uint8_t> priorities) {
+                 const topology::Topology& topology, std::span<const std::uint8_t> priorities,
+                 bool exact_links) {
   WideDigest digest;
   std::vector<std::uint32_t> names(topology.links().size(), 0);
   std::uint32_t next_name = 1;
-  for (const auto& program : jobs) add_program(*program, topology, names, next_name, digest);
+  for (const auto& program : jobs) {
+    add_program(*program, topology, exact_links, names, next_name, digest);
+  }
   for (const std::uint8_t priority : priorities) digest.add(static_cast<std::uint64_t>(priority));
   return digest.key();
 }
@@ -77,7 +82,8 @@ MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
 const training::EngineResult& IterationOracle::steady_state(
     std::span<const std::shared_ptr<const training::Program>> jobs,
     const training::Company& company) {
-  MemoKey key = memo_key(jobs, *topology_, company.priorities);
+  const bool exact_links = want_links_ && jobs.size() == 1;
+  MemoKey key = memo_key(jobs, *topology_, company.priorities, exact_links);
   if (const auto found = memo_.find(key); found != memo_.end()) {
     ++hits_;
     return found->second;

@@ -22,14 +22,16 @@ namespace railyard::cluster {
 using MemoKey = std::array<std::uint64_t, 2>;
 
 /// Key of one program's incidence; of a component it is computed over all programs with one naming,
-/// and their priorities, if they have any.
+/// and their priorities, if they have any. `exact_links`: only the very same links are equal.
 [[nodiscard]] MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
                                const topology::Topology& topology,
-                               std::span<const std::uint8_t> priorities = {});
+                               std::span<const std::uint8_t> priorities = {},
+                               bool exact_links = false);
 
 class IterationOracle {
  public:
-  /// `want_links`: results carry link statistics (memory grows with every component remembered).
+  /// `want_links`: results of jobs alone carry link statistics. Memory grows with every component
+  /// remembered, and only the very same links are remembered as equal.
   IterationOracle(const topology::Topology& topology, const training::RunLimits& limits,
                   bool want_links, training::Interrupt* interrupt)
       : topology_(&topology), limits_(limits), want_links_(want_links), interrupt_(interrupt) {}

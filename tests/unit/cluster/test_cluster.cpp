@@ -186,3 +186,24 @@ TEST_CASE("an interrupt ends a run in the middle of an iteration") {
   const Outcome outcome = simulate(jobs, bench.settings, &stopper);
   CHECK(outcome.jobs.front().status != JobStatus::finished);
 }
+
+// Four hosts of one leaf, the first taken by others: the job lies on the second and third. An
+// oracle has run it on the first two before, which is the same to every tick; the links that the
+// result names are still those of its own hosts.
+TEST_CASE("a result names the links of the hosts that its job has") {
+  test::ClusterBench bench(test::plain_clos("[4]"));
+  bench.settings.want_links = true;
+  bench.settings.background = {{HostId{0}, scheduler::whole_host_mask(8)}};
+  JobSpec job = sender("sender", 16, 0s);
+  job.iterations = 3;
+  const auto outcome = bench.run({job});
+  double of_first = 0;
+  double of_second = 0;
+  for (std::size_t l = 0; l < outcome.links.size(); ++l) {
+    const std::string name = bench.topology.link_name(static_cast<LinkId>(l));
+    if (name.starts_with("host-0/")) of_first += outcome.links[l].bytes;
+    if (name.starts_with("host-1/")) of_second += outcome.links[l].bytes;
+  }
+  CHECK(of_first == 0);
+  CHECK(of_second > 0);
+}
