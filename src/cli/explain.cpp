@@ -213,13 +213,6 @@ std::string text_of(const Explanation& why, const scheduler::Catalogs& catalogs)
   return out;
 }
 
-void add_names(JsonWriter& json, const char* key, const std::vector<std::string>& all) {
-  json.key(key);
-  json.open('[');
-  for (const std::string& name : all) json.value(name);
-  json.close(']');
-}
-
 void add_wait(JsonWriter& json, const Waiting& wait) {
   json.open('{');
   json.member("from_s", wait.from_s);
@@ -240,8 +233,8 @@ void add_wait(JsonWriter& json, const Waiting& wait) {
   json.close(']');
   json.member("held_gpu_s", wait.held_gpu_s);
   json.member("background_gpu_s", wait.background_gpu_s);
-  add_names(json, "ahead", wait.ahead);
-  add_names(json, "overtaken_by", wait.overtaken_by);
+  json.member("ahead", wait.ahead);
+  json.member("overtaken_by", wait.overtaken_by);
   json.close('}');
 }
 
@@ -272,7 +265,7 @@ void add_iteration(JsonWriter& json, const Explanation& why) {
   json.member("iteration_s", job.iteration_s);
   json.member("iteration_s_alone", job.iteration_s_alone);
   json.member("iteration_s_reference", job.iteration_s_reference);
-  add_names(json, "contended_with", job.contended_with);
+  json.member("contended_with", job.contended_with);
   json.key("attribution");
   if (job.attribution) {
     json.open('{', true);

@@ -287,6 +287,8 @@ std::string times_csv(const network::FlowList& list, const network::FlowListResu
   return out;
 }
 
+constexpr std::string_view kNoLinks = "the network models analytic and loggp share no links";
+
 network::FaultPlan fault_plan(const CommandLine& line, const network::NetworkModel& model,
                               const std::optional<Fabric>& fabric) {
   network::FaultPlan plan;
@@ -299,9 +301,8 @@ network::FaultPlan fault_plan(const CommandLine& line, const network::NetworkMod
   }
   const auto file = line.text("faults");
   if (!file) return plan;
-  if (model.fidelity != network::Fidelity::fluid &&
-      model.fidelity != network::Fidelity::packet_corrected) {
-    throw config::ConfigError("--faults: the network models analytic and loggp share no links");
+  if (!model.shares_links()) {
+    throw config::ConfigError(fmt::format("--faults: {}", kNoLinks));
   }
   plan.faults =
       fabric ? network::read_fault_table(*file, *fabric->topology)
@@ -316,9 +317,8 @@ std::optional<network::LinkSeries> series_of(const CommandLine& line,
     if (line.has("bins")) throw config::ConfigError("--bins: needs --series");
     return std::nullopt;
   }
-  if (model.fidelity != network::Fidelity::fluid &&
-      model.fidelity != network::Fidelity::packet_corrected) {
-    throw config::ConfigError("--series: the network models analytic and loggp share no links");
+  if (!model.shares_links()) {
+    throw config::ConfigError(fmt::format("--series: {}", kNoLinks));
   }
   constexpr std::uint64_t kBinsMost = 1'000'000;
   const std::uint64_t bins = line.number("bins").value_or(64);
@@ -332,18 +332,16 @@ std::optional<network::LinkSeries> series_of(const CommandLine& line,
 /// What has no meaning in a model without shared links is refused there.
 void check_sharing(const network::FlowList& list, const network::NetworkModel& model,
                    const std::optional<Fabric>& fabric) {
-  if (model.fidelity == network::Fidelity::fluid ||
-      model.fidelity == network::Fidelity::packet_corrected)
-    return;
-  constexpr std::string_view kWhy = "the network models analytic and loggp share no links";
+  if (model.shares_links()) return;
   for (std::size_t flow = 0; flow < list.flows.size(); ++flow) {
     const network::ListedFlow& one = list.flows[flow];
     if (one.priority == 0 && one.share == 1.0) continue;
     throw config::ConfigError(fmt::format("{}: flow \"{}\" has a {}, but {}", list.place(flow),
-                                          one.id, one.priority > 0 ? "priority" : "share", kWhy));
+                                          one.id, one.priority > 0 ? "priority" : "share",
+                                          kNoLinks));
   }
   if (fabric && fabric->routing && fabric->routing->repath_interval() > Duration{}) {
-    throw config::ConfigError(fmt::format("--routing: a re-path interval, but {}", kWhy));
+    throw config::ConfigError(fmt::format("--routing: a re-path interval, but {}", kNoLinks));
   }
 }
 

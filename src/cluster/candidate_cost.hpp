@@ -1,6 +1,7 @@
 // Candidate placements on the iteration engine: what scheduler's PlacementCost promises.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,23 +13,25 @@ namespace railyard::cluster {
 
 class CandidateCost final : public scheduler::PlacementCost {
  public:
-  /// The oracle is shared with the run: what is chosen need not be simulated again.
-  CandidateCost(std::span<const JobSpec> jobs, const Settings& settings, IterationOracle& oracle)
-      : jobs_(jobs), settings_(&settings), oracle_(&oracle) {}
+  /// Tells who runs beside a candidate; most policies never ask.
+  using Neighbours = std::function<std::vector<Member>()>;
 
-  /// The jobs that run beside every candidate from now on.
-  void set_neighbours(std::vector<Member> neighbours) { neighbours_ = std::move(neighbours); }
+  /// The oracle is shared with the run: what is chosen need not be simulated again.
+  CandidateCost(std::span<const JobSpec> jobs, const Settings& settings, IterationOracle& oracle,
+                Neighbours neighbours)
+      : jobs_(jobs), settings_(&settings), oracle_(&oracle), neighbours_(std::move(neighbours)) {}
 
   [[nodiscard]] scheduler::CandidateIteration iteration(
       JobId job, const scheduler::Placement& candidate) override;
 
  private:
-  [[nodiscard]] std::vector<std::uint32_t> beside(const training::Program& candidate) const;
+  [[nodiscard]] std::vector<std::uint32_t> beside(std::span<const Member> neighbours,
+                                                  const training::Program& candidate) const;
 
   std::span<const JobSpec> jobs_;
   const Settings* settings_;
   IterationOracle* oracle_;
-  std::vector<Member> neighbours_;
+  Neighbours neighbours_;
 };
 
 }  // namespace railyard::cluster

@@ -16,15 +16,13 @@ std::shared_ptr<const training::Program> bind_placement(const JobSpec& spec,
 namespace {
 
 /// Empty: all are alike.
-std::vector<std::uint8_t> priorities_of(std::span<const Member> members, const Settings& settings,
-                                        IterationOracle& oracle) {
+std::vector<std::uint8_t> priorities_of(std::span<const Member> members, const Settings& settings) {
   if (settings.traffic == nullptr || members.size() < 2) return {};
   std::vector<TrafficFacts> facts;
   for (const Member& member : members) {
-    const auto& alone = oracle.steady_state(std::span(&member.program, 1)).jobs.front();
     facts.push_back(
         {.declared = member.declared,
-         .gpu_ticks = alone.busy_gpu_ticks,
+         .gpu_ticks = training::busy_gpu_ticks(*member.program),
          .link_ticks = training::fullest_link_ticks(*member.program, *settings.topology)});
   }
   return settings.traffic->priorities(facts,
@@ -41,7 +39,7 @@ const training::EngineResult& together(std::span<const Member> members, const Se
     programs.push_back(member.program);
     alone.push_back(member.alone);
   }
-  const std::vector<std::uint8_t> priorities = priorities_of(members, settings, oracle);
+  const std::vector<std::uint8_t> priorities = priorities_of(members, settings);
   return oracle.steady_state(programs, {alone, priorities});
 }
 

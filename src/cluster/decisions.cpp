@@ -26,7 +26,6 @@ TimePoint after(TimePoint from, Duration wait) {
 void Simulation::decide() {
   decision_pending_ = false;
   while (!waiting_.empty()) {
-    set_neighbours();
     for (scheduler::Decision& decision : scheduler_->decide(view())) {
       std::visit([this](auto& one) { apply(one); }, decision);
     }
@@ -34,15 +33,6 @@ void Simulation::decide() {
                   [this](JobId job) { return views_[index(job)].state != JobState::waiting; });
     if (!scheduler_->again()) return;
   }
-}
-
-/// Who runs beside a candidate placement.
-void Simulation::set_neighbours() {
-  std::vector<Member> neighbours;
-  for (const Running& running : running_) {
-    if (running.program) neighbours.push_back(member_of(running));
-  }
-  cost_.set_neighbours(std::move(neighbours));
 }
 
 void Simulation::apply(scheduler::Start& start) {

@@ -127,6 +127,14 @@ Member Simulation::member_of(const Running& running) const {
           jobs_[running.job].priority};
 }
 
+std::vector<Member> Simulation::members() const {
+  std::vector<Member> out;
+  for (const Running& running : running_) {
+    if (running.program) out.push_back(member_of(running));
+  }
+  return out;
+}
+
 /// Iterations of running jobs that share links. The same jobs in the same places again are the same
 /// component; a job that was preempted may come back elsewhere.
 const std::vector<training::JobIterations>& Simulation::steady_state(

@@ -92,7 +92,6 @@ class Simulation {
 
   // decisions.cpp
   void decide();
-  void set_neighbours();
   void apply(scheduler::Start& start);
   void apply(const scheduler::Preempt& preempt);
   void apply(const scheduler::Reject& reject);
@@ -123,6 +122,8 @@ class Simulation {
   const std::vector<training::JobIterations>& steady_state(
       const std::vector<std::uint32_t>& members);
   [[nodiscard]] Member member_of(const Running& running) const;
+  /// Running jobs that use the fabric.
+  [[nodiscard]] std::vector<Member> members() const;
   void apply(Running& running, const training::JobIterations& steady);
   void mark_shared(Running& running, bool shared);
   void set_pace(Running& running, double ticks_per_work);

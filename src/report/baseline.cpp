@@ -1,7 +1,7 @@
 #include "railyard/report/baseline.hpp"
 
 #include "json_value.hpp"
-#include "json_writer.hpp"
+#include "result_json.hpp"
 
 namespace railyard::report {
 

@@ -1,8 +1,8 @@
 #include <map>
 
 #include "railyard/core/check.hpp"
-#include "railyard/report/json_writer.hpp"
 #include "railyard/report/report.hpp"
+#include "result_json.hpp"
 
 namespace railyard::report {
 
@@ -131,11 +131,7 @@ std::string detail_json(const metrics::RunResult& result, const metrics::Detail&
   RAILYARD_CHECK(result.policies.size() == detail.policies.size(), "{} policies, {} details",
                  result.policies.size(), detail.policies.size());
   JsonWriter json;
-  json.open('{');
-  json.member("railyard", result.version);
-  json.member("scenario", result.scenario);
-  json.member("seed", result.seed);
-  json.member("digest", result.digest);
+  open_result(json, result);
   add_fabric(json, detail.fabric);
   json.key("policies");
   json.open('{');

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "json_writer.hpp"
 #include "railyard/core/check.hpp"
+#include "railyard/report/json_writer.hpp"
 #include "railyard/report/report.hpp"
 #include "railyard/report/table.hpp"
 
@@ -23,12 +23,7 @@ std::string event_lines(const metrics::RunResult& result, const metrics::Detail&
            {std::pair("job", &one.job), std::pair("host", &one.host), std::pair("why", &one.why)}) {
         if (!text->empty()) json.member(key, *text);
       }
-      if (!one.hosts.empty()) {
-        json.key("hosts");
-        json.open('[');
-        for (const std::string& host : one.hosts) json.value(host);
-        json.close(']');
-      }
+      if (!one.hosts.empty()) json.member("hosts", one.hosts);
       json.close('}');
       out += json.finish();
     }

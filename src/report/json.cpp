@@ -3,10 +3,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "json_writer.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/report/compare.hpp"
 #include "railyard/report/report.hpp"
+#include "result_json.hpp"
 
 namespace railyard::report {
 
@@ -80,6 +80,12 @@ void JsonWriter::null() {
   out_ += "null";
 }
 
+void JsonWriter::value(const std::vector<std::string>& texts) {
+  open('[');
+  for (const std::string& text : texts) value(text);
+  close(']');
+}
+
 void JsonWriter::raw(std::string_view json) {
   before_value();
   out_ += json;
@@ -89,6 +95,16 @@ std::string JsonWriter::finish() {
   RAILYARD_CHECK(depth_ == 0, "{} brackets are still open", depth_);
   return out_ + '\n';
 }
+
+void open_result(JsonWriter& json, const metrics::RunResult& result) {
+  json.open('{');
+  json.member("railyard", result.version);
+  json.member("scenario", result.scenario);
+  json.member("seed", result.seed);
+  json.member("digest", result.digest);
+}
+
+namespace {
 
 void add_parts(JsonWriter& json, const char* key,
                const std::optional<metrics::Attribution>& attribution,
@@ -102,6 +118,8 @@ void add_parts(JsonWriter& json, const char* key,
   for (const auto& part : parts) json.member(part.key, in_seconds((*attribution).*part.member));
   json.close('}');
 }
+
+}  // namespace
 
 void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
   json.key("metrics");
@@ -118,13 +136,6 @@ void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
 }
 
 namespace {
-
-void add_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.key(key);
-  json.open('[');
-  for (const std::string& text : texts) json.value(text);
-  json.close(']');
-}
 
 void add_runs(JsonWriter& json, const std::vector<metrics::JobRun>& runs) {
   json.key("runs");
@@ -194,7 +205,7 @@ void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
     json.member("iteration_s_alone", job.iteration_s_alone);
     json.member("iteration_s_reference", job.iteration_s_reference);
     add_parts(json, "attribution", job.attribution, metrics::attribution_parts());
-    add_texts(json, "contended_with", job.contended_with);
+    json.member("contended_with", job.contended_with);
     add_runs(json, job.runs);
     json.close('}');
   }
@@ -259,11 +270,7 @@ void add_comparison(JsonWriter& json, const metrics::RunResult& result) {
 
 std::string result_json(const metrics::RunResult& result) {
   JsonWriter json;
-  json.open('{');
-  json.member("railyard", result.version);
-  json.member("scenario", result.scenario);
-  json.member("seed", result.seed);
-  json.member("digest", result.digest);
+  open_result(json, result);
   json.member("baseline", result.baseline);
   json.key("policies");
   json.open('{');
@@ -274,7 +281,7 @@ std::string result_json(const metrics::RunResult& result) {
     add_jobs(json, policy.jobs);
     add_links(json, policy.links);
     add_curve(json, policy.curve);
-    add_texts(json, "warnings", policy.warnings);
+    json.member("warnings", policy.warnings);
     json.member("placement", policy.placement);
     json.member("links_of", policy.links_of);
     add_scheduling(json, policy.scheduling);
@@ -282,7 +289,7 @@ std::string result_json(const metrics::RunResult& result) {
   }
   json.close('}');
   add_comparison(json, result);
-  add_texts(json, "notes", result.notes);
+  json.member("notes", result.notes);
   json.member("description", result.description);
   add_cluster(json, result.cluster);
   json.close('}');

@@ -118,7 +118,7 @@ void try_compression(Reader& scenario, const World& world) {
 
 /// Priorities order flows on links: there must be some that they share.
 void check_traffic(Reader& scenario, const World& world) {
-  if (world.network.model.fidelity == network::Fidelity::fluid) return;
+  if (world.network.model.shares_links()) return;
   const auto policies = scenario.node().find("policies");
   for (const PolicySpec& policy : world.policies) {
     if (policy.traffic.name == "none" || !scenario.errors().empty()) continue;
@@ -254,7 +254,7 @@ void decode_network(const Node& node, Errors& errors, World& world) {
   world.network.reuse = reader.optional<bool>("reuse", true);
   world.network.gradients_last =
       reader.optional_choice("priority", {"none", "gradients_last"}, 0) == 1;
-  if (world.network.gradients_last && world.network.model.fidelity != network::Fidelity::fluid) {
+  if (world.network.gradients_last && !world.network.model.shares_links()) {
     reader.fail("priority", "needs the network model \"fluid\": the others share no links");
   }
   if (const auto protocol = reader.child("protocol")) {

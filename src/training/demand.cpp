@@ -70,6 +70,16 @@ void find_demand(Program& program, const topology::Topology& topology) {
   }
 }
 
+double busy_gpu_ticks(const Program& program) {
+  double sum = 0;
+  for (const workload::Task& task : program.dag->tasks) {
+    if (task.kind != workload::TaskKind::compute) continue;
+    sum += static_cast<double>(task.duration.count()) *
+           static_cast<double>(program.dag->actors[task.actor].size());
+  }
+  return sum;
+}
+
 double fullest_link_ticks(const Program& program, const topology::Topology& topology) {
   std::vector<double> bytes(topology.links().size(), 0.0);
   const auto carry = [&](const BoundFlow& flow) {

@@ -9,18 +9,6 @@
 namespace railyard::training {
 namespace {
 
-using workload::TaskKind;
-
-double busy_gpu_ticks(const Program& program) {
-  double sum = 0;
-  for (const workload::Task& task : program.dag->tasks) {
-    if (task.kind != TaskKind::compute) continue;
-    sum += static_cast<double>(task.duration.count()) *
-           static_cast<double>(program.dag->actors[task.actor].size());
-  }
-  return sum;
-}
-
 std::array<double, topology::kTiers> tier_bytes(const Program& program) {
   std::array<double, topology::kTiers> sums{};
   for (const std::uint32_t id : program.activity_of_task) {

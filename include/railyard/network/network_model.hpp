@@ -42,6 +42,11 @@ struct NetworkModel {
   Fidelity fidelity = Fidelity::fluid;
   LogGp loggp;
   std::uint64_t seed = 0;  ///< packet_corrected: of the unfairness drawn
+
+  /// Do flows get shares of links? Else priorities, faults and loads of links have no meaning.
+  [[nodiscard]] bool shares_links() const {
+    return fidelity == Fidelity::fluid || fidelity == Fidelity::packet_corrected;
+  }
 };
 
 using NetworkModelFactory = NetworkModel (*)(const config::Parameters&);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace railyard::report {
 
@@ -25,6 +26,7 @@ class JsonWriter {
   void value(double number);
   void value(std::uint64_t number);
   void value(std::uint32_t number) { value(std::uint64_t{number}); }
+  void value(const std::vector<std::string>& texts);
   void null();
   /// A text that is JSON already.
   void raw(std::string_view json);

@@ -136,6 +136,9 @@ struct Program {
                                                   const NetworkSettings& network,
                                                   std::uint64_t label);
 
+/// Computing time of one iteration, in ticks, summed over the GPUs.
+[[nodiscard]] double busy_gpu_ticks(const Program& program);
+
 /// Transfer time of one iteration, in ticks, on the link that it loads most, if it had that link to
 /// itself. What is `timed` is left out: nobody else can use its links.
 [[nodiscard]] double fullest_link_ticks(const Program& program, const topology::Topology& topology);

@@ -114,13 +114,7 @@ JobTrace read_lingjun(const JobFile& file, const config::Parameters& terms) {
       record.gpus = found->second;
     const std::string_view word = csv.text(row, status);
     record.completed = word == "Succeeded" || word == "Success" || word == "Finished";
-    record.submitted = moment(csv, row, submit, errors);
-    record.started = moment(csv, row, start, errors);
-    record.ended = moment(csv, row, finish, errors);
-    if (!record.ended) record.ended = moment(csv, row, stop, errors);
-    if (errors.count() != before) continue;
-    const std::string wrong = jobs.add(std::move(record), csv.place(row));
-    if (!wrong.empty()) csv.fail(row, finish, errors, wrong);
+    jobs.add_row(csv, row, {submit, start, finish, stop}, std::move(record), errors, before);
   }
   return jobs.finish(csv.name(), errors);
 }

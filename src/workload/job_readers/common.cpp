@@ -148,6 +148,17 @@ void JobCollector::skip(std::string_view reason, const std::string& place) {
   }
 }
 
+void JobCollector::add_row(const config::Csv& csv, std::size_t row, const Moments& columns,
+                           RecordedJob record, config::Errors& errors, std::size_t errors_before) {
+  record.submitted = moment(csv, row, columns.submit, errors);
+  record.started = moment(csv, row, columns.start, errors);
+  record.ended = moment(csv, row, columns.end, errors);
+  if (!record.ended) record.ended = moment(csv, row, columns.stop, errors);
+  if (errors.count() != errors_before) return;
+  const std::string wrong = add(std::move(record), csv.place(row));
+  if (!wrong.empty()) csv.fail(row, columns.end, errors, wrong);
+}
+
 std::string JobCollector::add(RecordedJob record, const std::string& place) {
   TraceJob& job = record.job;
   if (job.name.empty()) return "a job needs a name";

@@ -76,6 +76,16 @@ class JobCollector {
   void skip(std::string_view reason, const std::string& place);
   /// Empty where the job was taken or skipped; else what is wrong with it.
   [[nodiscard]] std::string add(RecordedJob record, const std::string& place);
+  struct Moments {
+    config::CsvColumn submit;
+    config::CsvColumn start;
+    config::CsvColumn end;
+    config::CsvColumn stop{};  ///< of jobs without an end; may be absent
+  };
+  /// Reads when the row's job was submitted, ran and ended, and adds it, or records what is wrong.
+  /// Not where the row has had errors, since there were `errors_before`.
+  void add_row(const config::Csv& csv, std::size_t row, const Moments& columns, RecordedJob record,
+               config::Errors& errors, std::size_t errors_before);
   /// All submit times from the first on. Throws the errors, or ConfigError where no job is left.
   [[nodiscard]] JobTrace finish(const std::string& name, const config::Errors& errors);
 

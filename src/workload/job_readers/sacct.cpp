@@ -98,12 +98,7 @@ JobTrace read_sacct(const JobFile& file, const config::Parameters& terms) {
     }
     record.gpus = gpus_of(csv, row, resources, errors);
     record.completed = word == "COMPLETED";
-    record.submitted = moment(csv, row, submit, errors);
-    record.started = moment(csv, row, start, errors);
-    record.ended = moment(csv, row, end, errors);
-    if (errors.count() != before) continue;
-    const std::string wrong = jobs.add(std::move(record), csv.place(row));
-    if (!wrong.empty()) csv.fail(row, end, errors, wrong);
+    jobs.add_row(csv, row, {submit, start, end}, std::move(record), errors, before);
   }
   return jobs.finish(csv.name(), errors);
 }

@@ -52,12 +52,7 @@ JobTrace read_slurm_log(const JobFile& file, const config::Parameters& terms,
     record.job.group = csv.text(row, group);
     record.gpus = csv.integer(row, gpus, errors, {.min = 0, .max = kTraceJobGpusMax});
     record.completed = csv.text(row, state) == "COMPLETED";
-    record.submitted = moment(csv, row, submit, errors);
-    record.started = moment(csv, row, start, errors);
-    record.ended = moment(csv, row, end, errors);
-    if (errors.count() != before) continue;
-    const std::string wrong = jobs.add(std::move(record), csv.place(row));
-    if (!wrong.empty()) csv.fail(row, end, errors, wrong);
+    jobs.add_row(csv, row, {submit, start, end}, std::move(record), errors, before);
   }
   return jobs.finish(csv.name(), errors);
 }

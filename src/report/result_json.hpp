@@ -6,6 +6,8 @@
 
 namespace railyard::report {
 
+/// Opens an object with what says of which run it is: version, scenario, seed, digest.
+void open_result(JsonWriter& json, const metrics::RunResult& result);
 /// "metrics": { … }, with the attribution at its place in the contract.
 void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy);
 
