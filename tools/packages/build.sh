@@ -20,7 +20,8 @@ build_preset() {
   local root=$1 preset=$2
   shift 2
   local folder=$root/build/$preset
-  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # one cache serves clones in several folders
+  # One cache serves clones in several folders, and files that use precompiled headers.
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   mkdir -p "$folder" || return 1
   (
     if command -v flock >/dev/null; then flock 9 || exit 1; fi
