@@ -8,9 +8,9 @@ std::shared_ptr<const training::Program> bind_placement(const JobSpec& spec,
                                                         const scheduler::Placement& placement,
                                                         std::uint64_t job,
                                                         const Settings& settings) {
-  return training::bind(spec.dag, scheduler::gpu_of_rank(placement, spec.shape, *settings.topology),
-                        *settings.topology, settings.network,
-                        connection_label(settings.streams.seed(), job));
+  return training::bind_job(
+      spec.dag, scheduler::gpu_of_rank(placement, spec.shape, *settings.topology),
+      *settings.topology, settings.network, connection_label(settings.streams.seed(), job));
 }
 
 namespace {

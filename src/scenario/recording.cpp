@@ -39,8 +39,8 @@ workload::Recording record(const Spec& spec, std::size_t policy) {
                   world.topology_text, world.network_text, world.seed, fmt::join(numbers, ","));
   const auto dag = jobs_under(world, world.policies[policy]).front().dag;
   recording.dag = *dag;
-  const auto program = training::bind(dag, gpus, world.topology, world.network,
-                                      cluster::connection_label(world.seed, 0));
+  const auto program = training::bind_job(dag, gpus, world.topology, world.network,
+                                          cluster::connection_label(world.seed, 0));
   recording.times = times_of(program, world.topology);
   return recording;
 }
@@ -84,7 +84,7 @@ BoundRecording bind_recording(const workload::Recording& recording) {
   errors.throw_if_any();
   const auto dag = std::make_shared<const workload::IterationDag>(recording.dag);
   const std::uint64_t label = cluster::connection_label(static_cast<std::uint64_t>(seed), 0);
-  out.program = training::bind(dag, std::move(gpus), world.topology, world.network, label);
+  out.program = training::bind_job(dag, std::move(gpus), world.topology, world.network, label);
   return out;
 }
 

@@ -24,7 +24,7 @@ std::vector<GpuId> first_gpus(std::uint32_t count) {
 training::JobIterations run_alone(std::shared_ptr<const workload::IterationDag> dag,
                                   std::uint32_t gpus, const topology::Topology& fabric) {
   const std::vector<std::shared_ptr<const training::Program>> jobs{
-      training::bind(std::move(dag), first_gpus(gpus), fabric, sprayed(fabric), 0)};
+      training::bind_job(std::move(dag), first_gpus(gpus), fabric, sprayed(fabric), 0)};
   return training::run_to_steady_state(jobs, fabric, {.iterations_max = 3}, false).jobs.front();
 }
 

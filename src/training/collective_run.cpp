@@ -34,7 +34,7 @@ CollectiveRun run_collective(const topology::Topology& topology, const std::vect
   dag->tasks.push_back(task);
   const ResolvedCollective what =
       resolve(choice, request, group, shape_of(group, topology), topology, network.protocol);
-  const auto program = bind(std::move(dag), group, topology, network, 0);
+  const auto program = bind_job(std::move(dag), group, topology, network, 0);
   const TaskTimes times = run_once(program, topology);
   return {Duration(times.end.front() - times.start.front()), what.name, what.protocol};
 }

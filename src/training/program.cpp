@@ -227,10 +227,10 @@ std::uint64_t digest_of(const IterationDag& dag) {
 
 }  // namespace
 
-std::shared_ptr<const Program> bind(std::shared_ptr<const IterationDag> dag,
-                                    std::vector<GpuId> gpu_of_rank,
-                                    const topology::Topology& topology,
-                                    const NetworkSettings& network, std::uint64_t label) {
+std::shared_ptr<const Program> bind_job(std::shared_ptr<const IterationDag> dag,
+                                        std::vector<GpuId> gpu_of_rank,
+                                        const topology::Topology& topology,
+                                        const NetworkSettings& network, std::uint64_t label) {
   RAILYARD_CHECK(gpu_of_rank.size() == dag->ranks, "{} ranks on {} GPUs", dag->ranks,
                  gpu_of_rank.size());
   RAILYARD_CHECK(!network.routing->needs_load(), "routes are bound before any flow starts");

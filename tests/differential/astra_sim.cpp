@@ -44,7 +44,7 @@ double replayed_ns(const std::filesystem::path& trace, const topology::Topology&
   std::vector<GpuId> gpus;
   for (std::uint32_t rank = 0; rank < dag->ranks; ++rank) gpus.push_back(static_cast<GpuId>(rank));
   const auto times = training::run_once(
-      training::bind(dag, gpus, fabric, test::free_of_latency(fabric, "shortest"), 0), fabric);
+      training::bind_job(dag, gpus, fabric, test::free_of_latency(fabric, "shortest"), 0), fabric);
   return static_cast<double>(*std::max_element(times.end.begin(), times.end.end())) / 100.0;
 }
 

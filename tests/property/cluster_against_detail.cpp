@@ -26,7 +26,7 @@ struct SharedUplink {
         gpus.push_back(static_cast<GpuId>(side * 8 + half * 4 + g));
       }
     }
-    return training::bind(
+    return training::bind_job(
         std::make_shared<const workload::IterationDag>(test::compute_then_send(4, compute, size)),
         gpus, topology, network, half);
   }

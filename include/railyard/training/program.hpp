@@ -130,11 +130,9 @@ struct Program {
 
 /// Binds `dag` to GPUs. `label` separates the connections of jobs in the routing hash. Throws
 /// config::ConfigError when a collective algorithm refuses the group it is asked to serve.
-[[nodiscard]] std::shared_ptr<const Program> bind(std::shared_ptr<const workload::IterationDag> dag,
-                                                  std::vector<GpuId> gpu_of_rank,
-                                                  const topology::Topology& topology,
-                                                  const NetworkSettings& network,
-                                                  std::uint64_t label);
+[[nodiscard]] std::shared_ptr<const Program> bind_job(
+    std::shared_ptr<const workload::IterationDag> dag, std::vector<GpuId> gpu_of_rank,
+    const topology::Topology& topology, const NetworkSettings& network, std::uint64_t label);
 
 /// Computing time of one iteration, in ticks, summed over the GPUs.
 [[nodiscard]] double busy_gpu_ticks(const Program& program);

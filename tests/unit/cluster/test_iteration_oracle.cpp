@@ -17,7 +17,7 @@ std::shared_ptr<const training::Program> sends(const topology::Topology& topolog
   micro.size = size;
   std::vector<GpuId> gpus;
   for (std::uint32_t g = 0; g < 16; ++g) gpus.push_back(static_cast<GpuId>(first_gpu + g));
-  return training::bind(
+  return training::bind_job(
       std::make_shared<const workload::IterationDag>(workload::build_micro_benchmark(micro, 16, 8)),
       gpus, topology, network, 0);
 }

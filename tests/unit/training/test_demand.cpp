@@ -18,7 +18,7 @@ TEST_CASE("a job asks the uplinks of a leaf for what its NICs can send") {
   for (std::uint32_t g = 0; g < 16; ++g) gpus.push_back(static_cast<GpuId>(g));
   const auto dag =
       std::make_shared<const workload::IterationDag>(workload::build_micro_benchmark(micro, 16, 8));
-  const auto program = bind(dag, gpus, topology, test::free_of_latency(topology, "spray"), 0);
+  const auto program = bind_job(dag, gpus, topology, test::free_of_latency(topology, "spray"), 0);
   double up = 0;
   for (const LinkDemand& entry : program->demand) {
     const topology::Link& link = topology.link(entry.link);

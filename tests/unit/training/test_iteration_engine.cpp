@@ -62,8 +62,8 @@ TEST_CASE("eight sends over eight NICs take as long as one") {
   workload::MicroBenchmark micro;
   micro.point_to_point = true;
   micro.size = Bytes(125'000'000);
-  const auto program = bind(shared(workload::build_micro_benchmark(micro, 16, 8)), first_gpus(16),
-                            topology, free_of_latency(topology, "spray"), 0);
+  const auto program = bind_job(shared(workload::build_micro_benchmark(micro, 16, 8)),
+                                first_gpus(16), topology, free_of_latency(topology, "spray"), 0);
   CHECK(iteration_of(program, topology) == Duration(1'000'000'000));
 }
 
@@ -75,8 +75,8 @@ TEST_CASE("a send arrives its fixed costs after its last byte") {
   micro.size = Bytes(125'000'000);
   NetworkSettings network = free_of_latency(topology, "spray");
   network.protocol = collective::Protocol{};
-  const auto program = bind(shared(workload::build_micro_benchmark(micro, 16, 8)), first_gpus(16),
-                            topology, network, 0);
+  const auto program = bind_job(shared(workload::build_micro_benchmark(micro, 16, 8)),
+                                first_gpus(16), topology, network, 0);
   using namespace std::chrono_literals;
   CHECK(iteration_of(program, topology) ==
         Duration(1'000'000'000) + network.protocol.base + network.protocol.ring.network);
@@ -91,8 +91,8 @@ TEST_CASE("a stepped ring all-reduce takes its closed form") {
     NetworkSettings network = free_of_latency(topology, "spray");
     network.protocol.ring.network = Duration(1'400'000);
     network.execution = Execution::stepped;
-    const auto program =
-        bind(shared(one_all_reduce(n, size)), one_gpu_a_host(topology, n), topology, network, 0);
+    const auto program = bind_job(shared(one_all_reduce(n, size)), one_gpu_a_host(topology, n),
+                                  topology, network, 0);
     const double chunk = static_cast<double>(size.count()) / n;
     const double expected = 2.0 * (n - 1) * (1'400'000.0 + chunk / 12.5e9 * kTicksPerSecond);
     const auto measured = static_cast<double>(iteration_of(program, topology).count());
@@ -111,8 +111,8 @@ TEST_CASE("stepped and coupled all-reduce agree within two per cent") {
       for (const Execution execution : {Execution::coupled, Execution::stepped}) {
         NetworkSettings network = free_of_latency(topology, "spray");
         network.execution = execution;
-        const auto program = bind(shared(one_all_reduce(n, Bytes(mib << 20U))),
-                                  one_gpu_a_host(topology, n), topology, network, 0);
+        const auto program = bind_job(shared(one_all_reduce(n, Bytes(mib << 20U))),
+                                      one_gpu_a_host(topology, n), topology, network, 0);
         time[static_cast<int>(execution)] = iteration_of(program, topology);
       }
       const double ratio =
@@ -137,7 +137,7 @@ TEST_CASE(
     "work") {
   const auto topology = build_fabric(plain_clos("[4, 4]", 1, 4));
   const auto program =
-      bind(small_dag(), first_gpus(64), topology, free_of_latency(topology, "ecmp"), 0);
+      bind_job(small_dag(), first_gpus(64), topology, free_of_latency(topology, "ecmp"), 0);
   const auto result = run_to_steady_state(std::span(&program, 1), topology, RunLimits{}, true);
   const JobIterations& job = result.jobs.front();
   CHECK(job.attribution.total() == job.shortest);
@@ -154,7 +154,7 @@ TEST_CASE("leaving out links that cannot matter changes no tick") {
     for (const int oversubscription : {1, 2, 4}) {
       const auto topology = build_fabric(plain_clos("[4, 3, 2]", 1, oversubscription));
       const auto program =
-          bind(small_dag(), first_gpus(64), topology, free_of_latency(topology, routing), 0);
+          bind_job(small_dag(), first_gpus(64), topology, free_of_latency(topology, routing), 0);
       const auto all = run_to_steady_state(std::span(&program, 1), topology, RunLimits{}, true);
       const auto few = run_to_steady_state(std::span(&program, 1), topology, RunLimits{}, false);
       CHECK(all.jobs.front().shortest == few.jobs.front().shortest);
@@ -168,7 +168,7 @@ TEST_CASE("leaving out links that cannot matter changes no tick") {
 TEST_CASE("the bytes on the NIC links are the bytes the tasks send between hosts") {
   const auto topology = build_fabric(plain_clos("[4, 4]"));
   const auto program =
-      bind(small_dag(), first_gpus(64), topology, free_of_latency(topology, "ecmp"), 0);
+      bind_job(small_dag(), first_gpus(64), topology, free_of_latency(topology, "ecmp"), 0);
   const auto result = run_to_steady_state(std::span(&program, 1), topology, RunLimits{}, true);
   double nic_bytes = 0;
   for (std::uint32_t l = 0; l < topology.links().size(); ++l) {
@@ -197,8 +197,8 @@ TEST_CASE("relabelling hosts and ranks together changes nothing under spray") {
     for (int g = 0; g < 8; ++g) mirrored.push_back(static_cast<GpuId>(h * 8 + g));
   }
   const auto network = free_of_latency(topology, "spray");
-  const auto straight = bind(small_dag(), first_gpus(64), topology, network, 0);
-  const auto mirror = bind(small_dag(), mirrored, topology, network, 0);
+  const auto straight = bind_job(small_dag(), first_gpus(64), topology, network, 0);
+  const auto mirror = bind_job(small_dag(), mirrored, topology, network, 0);
   CHECK(iteration_of(straight, topology) == iteration_of(mirror, topology));
 }
 
@@ -209,8 +209,8 @@ TEST_CASE("jobs that share no link do not slow each other down") {
   std::vector<GpuId> second;
   for (std::uint32_t g = 64; g < 128; ++g) second.push_back(static_cast<GpuId>(g));
   const std::vector<std::shared_ptr<const Program>> jobs{
-      bind(small_dag(), first_gpus(64), topology, network, 0),
-      bind(small_dag(), second, topology, network, 1)};
+      bind_job(small_dag(), first_gpus(64), topology, network, 0),
+      bind_job(small_dag(), second, topology, network, 1)};
   RunLimits limits;
   limits.phases = 2;
   limits.iterations_together = 3;
@@ -236,8 +236,8 @@ TEST_CASE("two jobs that fill one uplink take between one and two times as long"
       for (std::uint32_t g = 0; g < 4; ++g)
         gpus.push_back(static_cast<GpuId>(side * 8 + half * 4 + g));
     }
-    jobs.push_back(
-        bind(shared(workload::build_micro_benchmark(micro, 8, 4)), gpus, topology, network, half));
+    jobs.push_back(bind_job(shared(workload::build_micro_benchmark(micro, 8, 4)), gpus, topology,
+                            network, half));
   }
   const auto together = run_to_steady_state(jobs, topology, RunLimits{}, false);
   const Duration alone = iteration_of(jobs[0], topology);
@@ -271,9 +271,9 @@ TEST_CASE("where gradients come last, others do not wait for them") {
   builder.add(computing, std::span(&urgent, 1));
   const auto whole = shared(std::move(builder.dag()));
   auto network = free_of_latency(topology, "spray");
-  CHECK(iteration_of(bind(whole, first_gpus(16), topology, network, 0), topology) ==
+  CHECK(iteration_of(bind_job(whole, first_gpus(16), topology, network, 0), topology) ==
         Duration(3'000'000'000));
   network.gradients_last = true;
-  CHECK(iteration_of(bind(whole, first_gpus(16), topology, network, 0), topology) ==
+  CHECK(iteration_of(bind_job(whole, first_gpus(16), topology, network, 0), topology) ==
         Duration(2'000'000'000));
 }

@@ -27,7 +27,7 @@ TaskTimes run(const workload::IterationDag& dag, const network::NetworkModel& mo
   std::vector<GpuId> gpus;
   for (std::uint32_t rank = 0; rank < dag.ranks; ++rank) gpus.push_back(static_cast<GpuId>(rank));
   return run_once(
-      bind(std::make_shared<const workload::IterationDag>(dag), gpus, topology, network, 0),
+      bind_job(std::make_shared<const workload::IterationDag>(dag), gpus, topology, network, 0),
       topology);
 }
 

@@ -56,9 +56,9 @@ TEST_CASE("every task starts and ends at the same tick with and without reuse") 
         NetworkSettings network = test::free_of_latency(topology, routing);
         network.protocol = collective::Protocol{};
         network.execution = execution;
-        const TaskTimes with = run_once(bind(dag, gpus, topology, network, 0), topology);
+        const TaskTimes with = run_once(bind_job(dag, gpus, topology, network, 0), topology);
         network.reuse = false;
-        const auto all_flows = bind(dag, gpus, topology, network, 0);
+        const auto all_flows = bind_job(dag, gpus, topology, network, 0);
         for (const Activity& activity : all_flows->activities) CHECK_FALSE(activity.timed);
         const TaskTimes without = run_once(all_flows, topology);
         CHECK(with.start == without.start);
@@ -87,7 +87,7 @@ TEST_CASE("without reuse the transfers of collectives inside a host are flows of
     NetworkSettings network = test::free_of_latency(topology, "ecmp");
     network.execution = Execution::stepped;
     network.reuse = reuse;
-    const auto program = bind(dag, gpus, topology, network, 0);
+    const auto program = bind_job(dag, gpus, topology, network, 0);
     RunLimits limits;
     limits.iterations_max = 1;
     flows[reuse ? 1 : 0] = run_to_steady_state(std::span(&program, 1), topology, limits, false)
