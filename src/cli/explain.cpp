@@ -11,6 +11,7 @@
 #include "railyard/config/document.hpp"
 #include "railyard/report/compare.hpp"
 #include "railyard/report/json_writer.hpp"
+#include "railyard/report/report.hpp"
 #include "railyard/report/table.hpp"
 #include "railyard/scheduler/catalogs.hpp"
 
@@ -202,6 +203,19 @@ std::string iteration_text(const Explanation& why) {
   return out + links_text(why);
 }
 
+std::string symptoms_text(const metrics::JobResult& job) {
+  std::string out;
+  for (const metrics::Finding& one : metrics::findings_of(job)) {
+    out += wrapped("  - ",
+                   fmt::format("{}: {} is {:.3g} %, {} {:g} %.", one.symptom->title,
+                               one.cause->measure, 100 * one.value,
+                               one.symptom->below ? "below" : "above", 100 * one.symptom->bound));
+    out += wrapped("    cause: ", fmt::format("{}", one.cause->title));
+    out += wrapped("    remedy: ", one.cause->remedy);
+  }
+  return out.empty() ? "" : "\nwhat ails it (`railyard list symptoms`)\n" + out;
+}
+
 std::string text_of(const Explanation& why, const scheduler::Catalogs& catalogs) {
   std::string out =
       fmt::format("job \"{}\" under policy set \"{}\": {} GPUs, {}\n\nwhy it waited\n",
@@ -210,7 +224,7 @@ std::string text_of(const Explanation& why, const scheduler::Catalogs& catalogs)
   if (why.waits.empty()) out += "  it was rejected: the warnings of the result say why.\n";
   out += "\nwhy it is where it is\n" + placed_text(why, catalogs);
   out += "\nwhy an iteration takes that long\n" + iteration_text(why);
-  return out;
+  return out + symptoms_text(why.job);
 }
 
 void add_wait(JsonWriter& json, const Waiting& wait) {
@@ -315,6 +329,8 @@ std::string json_of(const metrics::RunResult& result, const std::vector<Explanat
     }
     json.key("iteration");
     add_iteration(json, why);
+    json.key("symptoms");
+    report::add_findings(json, metrics::findings_of(why.job));
     json.close('}');
   }
   json.close('}');

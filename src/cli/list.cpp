@@ -11,6 +11,7 @@
 #include "railyard/config/catalog.hpp"
 #include "railyard/config/reader.hpp"
 #include "railyard/metrics/run_result.hpp"
+#include "railyard/metrics/symptoms.hpp"
 #include "railyard/network/network_model.hpp"
 #include "railyard/network/transport.hpp"
 #include "railyard/report/table.hpp"
@@ -171,13 +172,15 @@ Entries gpus() {
         {gpu.name,
          fmt::format("{:.0f} Tflops bf16, {:.0f} GiB, {:.0f} GB/s", peak, gib,
                      static_cast<double>(gpu.memory_bandwidth.bytes_per_s()) * 1e-9),
-         fmt::format("bf16 peak: {} Tflops\nmemory: {} bytes at {} bytes/s\nGEMM efficiency: "
-                     "{}\nmemory efficiency: {}\n"
-                     "attention efficiency: {}\nmultiprocessors: {}\nkernel overhead: {} s\n{}",
-                     peak, gpu.memory.count(), gpu.memory_bandwidth.bytes_per_s(),
-                     gpu.gemm_efficiency, gpu.memory_efficiency, gpu.attention_efficiency,
-                     gpu.multiprocessors, in_seconds(gpu.kernel_overhead),
-                     report::wrapped("source: ", gpu.source))});
+         fmt::format(
+             "bf16 peak: {} Tflops\nmemory: {} bytes at {} bytes/s\nGEMM efficiency: "
+             "{}\nmemory efficiency: {}\n"
+             "attention efficiency: {}\nmultiprocessors: {}\nkernel overhead: {} s\npower: {}\n{}",
+             peak, gpu.memory.count(), gpu.memory_bandwidth.bytes_per_s(), gpu.gemm_efficiency,
+             gpu.memory_efficiency, gpu.attention_efficiency, gpu.multiprocessors,
+             in_seconds(gpu.kernel_overhead),
+             gpu.power_w > 0 ? fmt::format("{} W", gpu.power_w) : "not known",
+             report::wrapped("source: ", gpu.source))});
   }
   return out;
 }
@@ -229,13 +232,34 @@ Entries all_metrics() {
   return out;
 }
 
+Entries symptoms() {
+  Entries out;
+  for (const auto& symptom : metrics::symptom_catalog()) {
+    Entry entry{std::string(symptom.key),
+                fmt::format("{}: {} {:g} %", symptom.title, symptom.below ? "below" : "above",
+                            symptom.bound * 100),
+                report::wrapped("bound: ", symptom.reason)};
+    report::Table table{
+        {{"cause", "", {}, true}, {"measure", "", {}, true}, {"remedy", "", {}, true}}};
+    for (const auto& cause : metrics::cause_catalog()) {
+      if (cause.symptom != symptom.symptom) continue;
+      table.columns[0].cells.emplace_back(cause.key);
+      table.columns[1].cells.emplace_back(cause.measure);
+      table.columns[2].cells.emplace_back(cause.remedy);
+    }
+    entry.details += report::to_text(table, 1000);
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
 struct Family {
   std::string_view name;
   std::string_view summary;
   Entries (*entries)();  ///< null: a family of policies
   Entries (*policies)(const scheduler::Catalogs& catalogs) = nullptr;
 };
-constexpr std::array<Family, 21> kFamilies{{
+constexpr std::array<Family, 22> kFamilies{{
     {"topologies", "builders of fabrics, \"builder\" of a topology file", topologies},
     {"readers", "files of other programs, \"format\" of a topology file of builder \"read\"",
      readers},
@@ -265,6 +289,7 @@ constexpr std::array<Family, 21> kFamilies{{
     {"gpus", "kinds of GPUs, \"gpu\" of a topology file", gpus},
     {"models", "model files in workloads/models", models},
     {"metrics", "what a result says of each policy set", all_metrics},
+    {"symptoms", "what a run warns of, from which cause, with which remedy", symptoms},
 }};
 
 std::string names_and_summaries(const std::vector<std::pair<std::string, std::string>>& rows) {

@@ -9,6 +9,7 @@
 #include "output.hpp"
 #include "railyard/config/document.hpp"
 #include "railyard/metrics/run_result.hpp"
+#include "railyard/metrics/symptoms.hpp"
 
 namespace railyard::cli {
 
@@ -71,11 +72,49 @@ std::string job_schema() {
   }
   members.emplace_back("attribution", attribution(metrics::attribution_parts()));
   members.emplace_back("contended_with", array_of(text()));
-  members.emplace_back(
-      "runs",
-      array_of(
-          whole({{"from_s", number(0, 1e300)}, {"until_s", number(0, 1e300)}, {"hosts", text()}})));
+  const Members span{{"from_s", number(0, 1e300)}, {"until_s", number(0, 1e300)}};
+  const auto with = [&span](std::string_view key) {
+    Members more = span;
+    more.emplace_back(key, text());
+    return array_of(whole(more));
+  };
+  members.emplace_back("runs", with("hosts"));
+  std::vector<std::string_view> required;
+  for (const auto& [key, schema] : members) required.emplace_back(key);
+  Members all = members;
+  all.emplace_back("attribution_contention", attribution(metrics::contention_parts()));
+  for (const char* key : {"preemptions", "failures"}) all.emplace_back(key, integer(0));
+  for (const char* key : {"kept_s", "cost"}) all.emplace_back(key, number(0, 1e300));
+  all.emplace_back("held_back", with("why"));
+  return object(all, required);
+}
+
+std::string cost_schema() {
+  Members members{{"currency", text()}};
+  for (const char* key :
+       {"busy_gpu_h", "waiting_gpu_h", "reserved_gpu_h", "idle_gpu_h", "network_per_gpu_h",
+        "energy_kwh", "gpus", "network", "energy", "switch_ports"}) {
+    members.emplace_back(key, number(0, 1e300));
+  }
   return whole(members);
+}
+
+std::string symptom_schema() {
+  std::vector<std::string_view> names;
+  for (const auto& symptom : metrics::symptom_catalog()) names.push_back(symptom.key);
+  std::vector<std::string_view> causes;
+  for (const auto& cause : metrics::cause_catalog()) {
+    if (std::ranges::find(causes, cause.key) == causes.end()) causes.push_back(cause.key);
+  }
+  return whole({{"symptom", words(names)},
+                {"job", text()},
+                {"jobs", integer(1)},
+                {"measure", text()},
+                {"value", number(0, 1e300)},
+                {"bound", number(0, 1)},
+                {"cause", words(causes)},
+                {"part", number(0, 1e300)},
+                {"remedy", text()}});
 }
 
 std::string scheduling_schema() {
@@ -112,6 +151,8 @@ std::string result_schema() {
               {"links_of", text()},
               {"curve", array_of(point)},
               {"scheduling", scheduling_schema()},
+              {"cost", cost_schema()},
+              {"symptoms", array_of(symptom_schema(), 1)},
               {"warnings", array_of(text())},
               {"placement", text()}},
              {"metrics", "jobs", "links", "links_of", "scheduling", "warnings", "placement"});

@@ -331,6 +331,16 @@ std::string job_schema() {
       {"name", "workload", "gpus"});
 }
 
+std::string cost_schema() {
+  return object({{"gpu_hour", money()},
+                 {"kwh", money()},
+                 {"pue", number(1, 10)},
+                 {"power", power()},
+                 {"idle_power", power()},
+                 {"switch_port", money()},
+                 {"network_years", number(0.01, 100)}});
+}
+
 std::string gpu_body() {
   return object({{"base", text()},
                  {"description", text()},
@@ -347,7 +357,9 @@ std::string gpu_body() {
                  {"memory_efficiency", number(0, 1)},
                  {"attention_efficiency", number(0, 1)},
                  {"multiprocessors", integer(1)},
-                 {"kernel_overhead", duration()}});
+                 {"kernel_overhead", duration()},
+                 {"power", power()},
+                 {"idle_power", power()}});
 }
 
 std::string network_schema() {
@@ -447,6 +459,7 @@ std::string scenario_schema() {
                       {"arrival_scale", number(0, 1e6)},
                       {"diffusion", object({{"alpha", number(0, 1)}}, {"alpha"})},
                       {"network", network_schema()},
+                      {"cost", cost_schema()},
                       {"failures", choice(config::descriptions(cluster::failure_catalog()))},
                       {"policies", map_of(policy_schema(), 1)},
                       {"baseline", text()},

@@ -28,9 +28,9 @@ std::string quoted(std::string_view text) {
 std::string object(const Members& members, const std::vector<std::string_view>& required) {
   std::vector<std::string> parts;
   for (const auto& [name, schema] : members)
-    parts.push_back(fmt::format("{}: {}", quoted(name), schema));
+    parts.push_back(fmt::format("{}: {}", json_schema::quoted(name), schema));
   std::vector<std::string> names;
-  for (const std::string_view name : required) names.push_back(quoted(name));
+  for (const std::string_view name : required) names.push_back(json_schema::quoted(name));
   return fmt::format(
       R"({{"type": "object", "properties": {{{}}}, "required": [{}], "additionalProperties": false}})",
       fmt::join(parts, ", "), fmt::join(names, ", "));
@@ -51,7 +51,7 @@ std::string any_of(const std::vector<std::string>& alternatives) {
 
 std::string words(const std::vector<std::string_view>& allowed) {
   std::vector<std::string> names;
-  for (const std::string_view word : allowed) names.push_back(quoted(word));
+  for (const std::string_view word : allowed) names.push_back(json_schema::quoted(word));
   return fmt::format(R"({{"enum": [{}]}})", fmt::join(names, ", "));
 }
 
@@ -77,6 +77,13 @@ std::string bandwidth() {
 }
 std::string bytes() {
   return quantity("[kKMGTP]?B|[KMGTP]iB");
+}
+
+std::string power() {
+  return quantity("W|kW|MW");
+}
+std::string money() {
+  return quantity("[A-Z]{3}");
 }
 
 std::string root(std::string_view title, std::string_view schema) {

@@ -88,6 +88,7 @@ int dry_run(const sweep::Sweep& sweep) {
 int run_sweep(const CommandLine& line, const config::Document& document) {
   static_cast<void>(line.format());
   static_cast<void>(pareto_metrics(line));
+  static_cast<void>(shown_metric(line));
   const auto out = line.text("out");
   if (line.has("resume") && !out)
     throw config::ConfigError("--resume: give the folder of the sweep with --out DIR");
@@ -137,6 +138,7 @@ int sweep(const Arguments& arguments) {
               "points.sqlite and meta.json there; every finished point is on disk at once, in "
               "points.log");
   line.flag("resume", "goes on with the sweep in --out: runs what is not there");
+  line.option("metric", "METRIC", "prints this metric of every setting, a column a policy set");
   line.option("pareto", "METRIC,METRIC", "prints the settings that nothing beats in both metrics");
   line.flag("dry-run", "checks every point, simulates nothing");
   if (!line.parse(arguments)) return kGood;

@@ -169,6 +169,36 @@ report::Table choice_table(const sweep::Sweep& sweep, const std::vector<sweep::S
   return table;
 }
 
+/// A row a setting, a column a policy set: means of one metric over the seeds.
+report::Table metric_table(const sweep::Sweep& sweep, const std::vector<sweep::Setting>& settings,
+                           metrics::Metric metric) {
+  const auto m = static_cast<std::size_t>(metric);
+  report::Table table;
+  for (const std::string& axis : sweep.axes) {
+    table.columns.push_back({short_name(axis), "", {}, table.columns.empty(), false});
+  }
+  if (sweep.axes.empty()) table.columns.push_back({"setting", "", {}, true, false});
+  const std::size_t axes = table.columns.size();
+  for (const sweep::PolicyMeans& policy : settings.front().policies) {
+    table.columns.push_back(
+        {policy.name, std::string(metrics::metric_catalog()[m].key), {}, false, false});
+  }
+  for (const sweep::Setting& setting : settings) {
+    for (std::size_t a = 0; a < axes; ++a) {
+      const std::string value = a < setting.values.size() ? setting.values[a] : "";
+      table.columns[a].cells.push_back(value.empty() ? std::string(report::kNone) : value);
+    }
+    for (std::size_t p = axes; p < table.columns.size(); ++p) {
+      const auto at =
+          std::ranges::find(setting.policies, table.columns[p].title, &sweep::PolicyMeans::name);
+      table.columns[p].cells.push_back(at == setting.policies.end()
+                                           ? std::string(report::kNone)
+                                           : plus_minus(at->metrics[m], 5));
+    }
+  }
+  return table;
+}
+
 /// The best five settings in the metric that decides, and the front if one is asked for.
 std::string summary(const CommandLine& line, const sweep::Sweep& sweep,
                     const std::vector<sweep::PointResult>& points) {
@@ -183,6 +213,9 @@ std::string summary(const CommandLine& line, const sweep::Sweep& sweep,
     auto best = sweep::ranked(settings, *metric);
     best.resize(std::min(best.size(), kBest));
     add(choice_table(sweep, settings, best, {*metric}, "best"));
+  }
+  if (const auto shown = shown_metric(line); shown && !settings.empty()) {
+    add(metric_table(sweep, settings, *shown));
   }
   if (const auto pair = pareto_metrics(line); !pair.empty()) {
     add(choice_table(sweep, settings, sweep::pareto_front(settings, pair[0], pair[1]), pair,
@@ -287,6 +320,17 @@ std::vector<metrics::Metric> pareto_metrics(const CommandLine& line) {
     out.push_back(*metrics::find_metric(name));
   }
   return out;
+}
+
+std::optional<metrics::Metric> shown_metric(const CommandLine& line) {
+  const auto given = line.text("metric");
+  if (!given) return std::nullopt;
+  const auto metric = metrics::find_metric(*given);
+  if (metric) return metric;
+  std::vector<std::string_view> known;
+  for (const auto& one : metrics::metric_catalog()) known.push_back(one.key);
+  throw config::ConfigError(
+      unknown(fmt::format("--metric: no metric \"{}\"", *given), *given, known));
 }
 
 std::string sweep_text(const CommandLine& line, const sweep::Sweep& sweep,

@@ -64,7 +64,9 @@ void Simulation::advance(Running& running) {
       record.contention_ticks +=
           span * std::max(0.0, 1 - record.alone_ticks / record.iterations.iteration_ticks);
     }
-    outcome_.busy_gpu_ticks += iterations * record.iterations.busy_gpu_ticks;
+    const double busy = iterations * record.iterations.busy_gpu_ticks;
+    outcome_.busy_gpu_ticks += busy;
+    record.busy_gpu_ticks += busy;
     running.unsaved += elapsed;
     const Duration period = running.interval + settings_.checkpoints.cost;
     if (running.interval > Duration{} && running.unsaved >= period) {

@@ -60,6 +60,17 @@ constexpr std::array<MetricDescription, kMetrics> kCatalog{{
      "mean of |predicted - actual| / actual run time of finished jobs; 0.1 is 10 %"},
     {"decision_s_p50", "decide p50", lower, "median decision latency charged in simulated time"},
     {"decision_s_p99", "decide p99", lower, "99th percentile of the charged decision latency"},
+    {"cost_total", "cost", lower,
+     "GPU-hours of the cluster, network and energy of the run, in the scenario's currency; empty "
+     "without \"cost\" in the scenario, as the next three"},
+    {"cost_per_job", "cost/job", lower,
+     "what the GPU-hours, network and energy of a finished job cost on average"},
+    {"cost_per_iteration", "cost/iter", lower,
+     "cost of the jobs that are given in iterations / iterations they ran"},
+    {"cost_per_token", "cost/token", lower,
+     "cost of the jobs that train on tokens / tokens they trained"},
+    {"energy_j", "energy", lower,
+     "energy of the cluster's GPUs over the run; empty where their powers are not given"},
 }};
 
 constexpr std::array<AttributionPart, 9> kParts{{

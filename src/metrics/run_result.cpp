@@ -15,6 +15,23 @@ void add_optional(Digest& digest, std::optional<double> value) {
   digest.add(value.value_or(0.0));
 }
 
+/// Metrics from here on came later and are hashed by name, where they have a value: a run without
+/// them keeps its digest.
+constexpr Metric kFirstLater = Metric::cost_total;
+
+void add_metrics(Digest& digest, const Metrics& metrics) {
+  for (std::size_t i = 0; i < kMetrics; ++i) {
+    const auto metric = static_cast<Metric>(i);
+    const auto value = metrics.get(metric);
+    if (metric < kFirstLater) {
+      add_optional(digest, value);
+    } else if (value) {
+      digest.add(metric_catalog()[i].key);
+      digest.add(*value);
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view version() {
@@ -50,9 +67,7 @@ std::string digest_of(const RunResult& result) {
   Digest digest;
   for (const PolicyResult& policy : result.policies) {
     digest.add(std::string_view(policy.name));
-    for (std::size_t i = 0; i < kMetrics; ++i) {
-      add_optional(digest, policy.metrics.get(static_cast<Metric>(i)));
-    }
+    add_metrics(digest, policy.metrics);
     digest.add(std::uint64_t{policy.attribution.has_value()});
     if (policy.attribution) {
       for (const AttributionPart& part : attribution_parts()) {

@@ -23,6 +23,39 @@ void read_explained(const Value& value, metrics::JobResult& job) {
   });
 }
 
+/// Keys that only some jobs have.
+void read_rare(const Value& value, metrics::JobResult& job) {
+  if (value.has("attribution_contention") && job.attribution) {
+    read_contention(value.at("attribution_contention"), *job.attribution);
+  }
+  if (value.has("preemptions")) {
+    job.preemptions = value.at("preemptions").integer<std::uint32_t>().value_or(0);
+    job.failures = value.at("failures").integer<std::uint32_t>().value_or(0);
+    job.kept_s = value.at("kept_s").number();
+  }
+  if (value.has("cost")) job.cost = value.at("cost").number();
+  if (!value.has("held_back")) return;
+  value.at("held_back").each([&job](const std::string&, const Value& held) {
+    job.held_back.push_back({held.at("from_s").number().value_or(0),
+                             held.at("until_s").number().value_or(0), held.at("why").text()});
+  });
+}
+
+metrics::CostResult read_cost(const Value& value) {
+  const auto number = [&value](const char* key) { return value.at(key).number().value_or(0); };
+  return {.currency = value.at("currency").text(),
+          .busy_gpu_h = number("busy_gpu_h"),
+          .waiting_gpu_h = number("waiting_gpu_h"),
+          .reserved_gpu_h = number("reserved_gpu_h"),
+          .idle_gpu_h = number("idle_gpu_h"),
+          .network_per_gpu_h = number("network_per_gpu_h"),
+          .energy_kwh = number("energy_kwh"),
+          .gpus = number("gpus"),
+          .network = number("network"),
+          .energy = number("energy"),
+          .switch_ports = number("switch_ports")};
+}
+
 metrics::SchedulingResult read_scheduling(const Value& value) {
   return {.scheduler = value.at("scheduler").text(),
           .placement = value.at("placement").text(),
@@ -65,6 +98,7 @@ metrics::JobResult read_job(const Value& value) {
     job.contention_share = value.at("contention_share").number();
   }
   if (value.has("runs")) read_explained(value, job);
+  read_rare(value, job);
   return job;
 }
 
@@ -98,6 +132,7 @@ metrics::PolicyResult read_policy(const std::string& name, const Value& value) {
         [&](const std::string&, const Value& point) { policy.curve.push_back(read_point(point)); });
   }
   if (value.has("links_of")) policy.links_of = value.at("links_of").text();
+  if (value.has("cost")) policy.cost = read_cost(value.at("cost"));
   if (value.has("scheduling")) policy.scheduling = read_scheduling(value.at("scheduling"));
   policy.warnings = value.at("warnings").texts();
   policy.placement = value.at("placement").text();

@@ -121,6 +121,24 @@ void add_parts(JsonWriter& json, const char* key,
 
 }  // namespace
 
+void add_findings(JsonWriter& json, const std::vector<metrics::Finding>& findings) {
+  json.open('[');
+  for (const metrics::Finding& one : findings) {
+    json.open('{');
+    json.member("symptom", one.symptom->key);
+    json.member("job", one.job);
+    json.member("jobs", one.jobs);
+    json.member("measure", one.cause->measure);
+    json.member("value", one.value);
+    json.member("bound", one.symptom->bound);
+    json.member("cause", one.cause->key);
+    json.member("part", one.part);
+    json.member("remedy", one.cause->remedy);
+    json.close('}');
+  }
+  json.close(']');
+}
+
 void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
   json.key("metrics");
   json.open('{');
@@ -148,6 +166,58 @@ void add_runs(JsonWriter& json, const std::vector<metrics::JobRun>& runs) {
     json.close('}');
   }
   json.close(']');
+}
+
+/// What only some jobs have: those given in iterations, those that lost their GPUs, those that a
+/// rule of the cluster kept waiting, and all where there are prices.
+void add_rare(JsonWriter& json, const metrics::JobResult& job) {
+  if (job.attribution) {
+    add_parts(json, "attribution_contention", job.attribution, metrics::contention_parts());
+  }
+  if (job.preemptions + job.failures > 0) {
+    json.member("preemptions", job.preemptions);
+    json.member("failures", job.failures);
+    json.member("kept_s", job.kept_s);
+  }
+  if (job.cost) json.member("cost", *job.cost);
+  if (job.held_back.empty()) return;
+  json.key("held_back");
+  json.open('[');
+  for (const metrics::HeldBack& held : job.held_back) {
+    json.open('{');
+    json.member("from_s", held.from_s);
+    json.member("until_s", held.until_s);
+    json.member("why", held.why);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+/// Only where there are prices or powers.
+void add_cost(JsonWriter& json, const std::optional<metrics::CostResult>& cost) {
+  if (!cost) return;
+  json.key("cost");
+  json.open('{', true);
+  json.member("currency", cost->currency);
+  json.member("busy_gpu_h", cost->busy_gpu_h);
+  json.member("waiting_gpu_h", cost->waiting_gpu_h);
+  json.member("reserved_gpu_h", cost->reserved_gpu_h);
+  json.member("idle_gpu_h", cost->idle_gpu_h);
+  json.member("network_per_gpu_h", cost->network_per_gpu_h);
+  json.member("energy_kwh", cost->energy_kwh);
+  json.member("gpus", cost->gpus);
+  json.member("network", cost->network);
+  json.member("energy", cost->energy);
+  json.member("switch_ports", cost->switch_ports);
+  json.close('}');
+}
+
+/// Only where jobs show some.
+void add_symptoms(JsonWriter& json, const metrics::PolicyResult& policy) {
+  const auto found = metrics::findings_of(policy);
+  if (found.empty()) return;
+  json.key("symptoms");
+  add_findings(json, found);
 }
 
 void add_scheduling(JsonWriter& json, const metrics::SchedulingResult& scheduling) {
@@ -207,6 +277,7 @@ void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
     add_parts(json, "attribution", job.attribution, metrics::attribution_parts());
     json.member("contended_with", job.contended_with);
     add_runs(json, job.runs);
+    add_rare(json, job);
     json.close('}');
   }
   json.close(']');
@@ -285,6 +356,8 @@ std::string result_json(const metrics::RunResult& result) {
     json.member("placement", policy.placement);
     json.member("links_of", policy.links_of);
     add_scheduling(json, policy.scheduling);
+    add_cost(json, policy.cost);
+    add_symptoms(json, policy);
     json.close('}');
   }
   json.close('}');

@@ -27,16 +27,22 @@ std::optional<metrics::Attribution> read_attribution(const Value& value) {
   return parts;
 }
 
+void read_contention(const Value& value, metrics::Attribution& out) {
+  read_parts(value, metrics::contention_parts(), out);
+}
+
 void read_metrics(const Value& metrics, metrics::PolicyResult& policy) {
   for (std::size_t i = 0; i < metrics::kMetrics; ++i) {
     const std::string key(metrics::metric_catalog()[i].key);
+    // Results of earlier versions lack what came later.
+    if (i >= static_cast<std::size_t>(metrics::Metric::cost_total) && !metrics.has(key)) continue;
     policy.metrics.set(static_cast<metrics::Metric>(i), metrics.at(key).number());
   }
   const Value attribution = metrics.at("attribution");
   if (attribution.is_null()) return;
   metrics::Attribution parts;
   read_parts(attribution, metrics::attribution_parts(), parts);
-  read_parts(metrics.at("attribution_contention"), metrics::contention_parts(), parts);
+  read_contention(metrics.at("attribution_contention"), parts);
   policy.attribution = parts;
 }
 

@@ -79,6 +79,8 @@ class Value {
 [[nodiscard]] Json parse_json(const std::string& text, const std::string& name);
 /// Parts of an attribution, in seconds. Empty for null.
 [[nodiscard]] std::optional<metrics::Attribution> read_attribution(const Value& value);
+/// Of what its contention is made.
+void read_contention(const Value& value, metrics::Attribution& out);
 /// "metrics" with the attribution among them.
 void read_metrics(const Value& metrics, metrics::PolicyResult& policy);
 

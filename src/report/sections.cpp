@@ -14,7 +14,7 @@ namespace {
 using metrics::Metric;
 using metrics::RunResult;
 
-enum class Form : std::uint8_t { rate, time, gpu_time, share, count, real };
+enum class Form : std::uint8_t { rate, time, gpu_time, share, count, real, money, energy };
 enum class When : std::uint8_t { always, many_jobs, not_zero };
 
 /// A column of the comparison: how its values are printed, whether a ratio to the baseline stands
@@ -68,6 +68,11 @@ constexpr std::array<Shown, metrics::kMetrics> kShown{{
     {Metric::predictor_mape, share},
     {Metric::decision_s_p50, time, false, When::not_zero},
     {Metric::decision_s_p99, time, false, When::not_zero},
+    {Metric::cost_total, money, true},
+    {Metric::cost_per_job, money, false, When::many_jobs},
+    {Metric::cost_per_iteration, money, true},
+    {Metric::cost_per_token, money, true},
+    {Metric::energy_j, energy, true},
 }};
 
 struct Unit {
@@ -83,6 +88,12 @@ Unit unit_of(Form form, double largest) {
       return largest >= 1e3 ? Unit{"k", 1e3} : Unit{"", 1};
     case gpu_time:
       return {"GPU h", 3600};
+    case energy:
+      return largest < 3.6e9 ? Unit{"kWh", 3.6e6} : Unit{"MWh", 3.6e9};
+    case money:
+      // The currency stands in the table of costs.
+      if (largest >= 1e6) return {"M", 1e6};
+      return largest == 0.0 || largest >= 1e-2 ? Unit{"", 1} : Unit{"1e-6", 1e-6};
     case share:
       return {"%", 0.01};
     case time:
@@ -244,6 +255,34 @@ std::optional<Table> hot_link_columns(const RunResult& result,
   return table;
 }
 
+std::optional<Table> cost_columns(const RunResult& result) {
+  const std::array<std::pair<std::string_view, double metrics::CostResult::*>, 8> columns{{
+      {"busy", &metrics::CostResult::busy_gpu_h},
+      {"waiting", &metrics::CostResult::waiting_gpu_h},
+      {"reserved", &metrics::CostResult::reserved_gpu_h},
+      {"idle", &metrics::CostResult::idle_gpu_h},
+      {"energy used", &metrics::CostResult::energy_kwh},
+      {"GPUs", &metrics::CostResult::gpus},
+      {"network", &metrics::CostResult::network},
+      {"energy", &metrics::CostResult::energy},
+  }};
+  Table table{{{"cost", "", {}, true, false}}};
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    table.columns.push_back({std::string(columns[c].first), "", {}, false, false});
+  }
+  for (const auto& policy : result.policies) {
+    if (!policy.cost) continue;
+    table.columns[0].cells.push_back(policy.name);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      Column& column = table.columns[c + 1];
+      column.unit = c < 4 ? "GPU h" : c == 4 ? "kWh" : policy.cost->currency;
+      column.cells.push_back(fmt::format("{:.5g}", (*policy.cost).*columns[c].second));
+    }
+  }
+  if (table.columns[0].cells.empty()) return std::nullopt;
+  return table;
+}
+
 std::vector<std::string> warnings_once(const RunResult& result) {
   std::vector<std::string> out;
   std::set<std::string> seen;
@@ -260,6 +299,7 @@ std::vector<std::string> warnings_once(const RunResult& result) {
       out.push_back(fmt::format("{}: {}", names, warning));
     }
   }
+  for (std::string& symptom : symptoms(result)) out.push_back(std::move(symptom));
   return out;
 }
 

@@ -24,6 +24,12 @@ namespace railyard::report {
 [[nodiscard]] std::optional<Table> hot_link_columns(const metrics::RunResult& result,
                                                     const std::optional<Verdict>& verdict);
 
+/// GPU-hours, energy and money of every policy; empty where the scenario has no prices or powers.
+[[nodiscard]] std::optional<Table> cost_columns(const metrics::RunResult& result);
+
+/// Sentences: what ails the jobs, under which policies, from which cause, and the remedy.
+[[nodiscard]] std::vector<std::string> symptoms(const metrics::RunResult& result);
+
 /// Sentences: who wins by how much, of what the gain is made, what the spread says beside it, where
 /// links bind.
 [[nodiscard]] std::vector<std::string> why(const metrics::RunResult& result,

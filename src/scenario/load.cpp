@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "cost.hpp"
 #include "railyard/collective/collective.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/core/digest.hpp"
@@ -320,13 +321,14 @@ Spec load(const Document& document, const std::string& name, std::optional<std::
   const bool fabric = world->topology.gpu_count() > 0 && world->gpu != nullptr;
   if (fabric) {
     read_network(scenario, *world);
+    read_cost(scenario, *world);
     read_background(scenario, *world);
     read_jobs(scenario, *world);
     if (errors.empty()) try_compression(scenario, *world);
     check_traffic(scenario, *world);
   } else {
     // Without a fabric these cannot be checked; their keys are still known.
-    for (const char* key : {"network", "occupied", "jobs", "job_trace", "arrival_scale"}) {
+    for (const char* key : {"network", "cost", "occupied", "jobs", "job_trace", "arrival_scale"}) {
       static_cast<void>(scenario.child(key));
     }
   }

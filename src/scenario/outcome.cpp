@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cost.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/topology/hostlist.hpp"
 
@@ -67,6 +68,9 @@ void explain_job(const World& world, const std::vector<JobSpec>& jobs, const Job
   for (const std::uint32_t other : record.contended_with) {
     out.contended_with.push_back(jobs[other].name);
   }
+  out.preemptions = record.preemptions;
+  out.failures = record.failures;
+  if (record.preemptions + record.failures > 0) out.kept_s = in_seconds(record.kept);
   for (const cluster::JobRun& run : record.runs) {
     out.runs.push_back(
         {in_seconds(run.from), in_seconds(run.until), hosts_text(world.topology, run.slots)});
@@ -455,6 +459,7 @@ metrics::PolicyResult policy_result(const World& world, const PolicySpec& policy
   for (const cluster::CurvePoint& point : outcome.curve) {
     out.curve.push_back({in_seconds(point.at), point.allocated, point.retention});
   }
+  add_costs(world, jobs, outcome, out);
   add_warnings(world, policy, outcome, out);
   add_ticks(outcome, out);
   return out;

@@ -47,6 +47,19 @@ struct PolicyParts {
   std::unique_ptr<scheduler::Scheduler> scheduler;
 };
 
+/// What a scenario's "cost" says; zero where it does not.
+struct Prices {
+  std::string currency;  ///< empty: no price, energy alone is asked for
+  double gpu_hour = 0;
+  double kwh = 0;
+  double switch_port = 0;
+  double network_years = 0;  ///< over which switch ports are written off
+  bool energy = false;       ///< the powers below are known
+  double pue = 1;            ///< energy of the building / energy of what computes
+  double busy_w = 0;         ///< of a GPU while it computes
+  double idle_w = 0;
+};
+
 struct World {
   Catalogs catalogs;  ///< never null
   std::string name;
@@ -67,6 +80,7 @@ struct World {
   std::vector<scheduler::HostSlot> background;
   std::optional<double> diffusion_alpha;
   cluster::Failures failures;
+  std::optional<Prices> prices;
   Duration horizon = kHorizonMax;
   std::vector<PolicySpec> policies;
   std::size_t baseline = 0;

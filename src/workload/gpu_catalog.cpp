@@ -19,9 +19,11 @@
 //          the peak. fp8: 0.45 of the peak on the H100 (study: 0.88-0.90 of the bf16 peak),
 //          elsewhere
 //          the same share of MAMF (H100 0.709; B200 0.763, GB200 0.723).
-// Kernel overhead 3 µs: not fitted, the study's assumption. tf32 and fp32 peaks: data sheets.
+// Kernel overhead 3 µs: not fitted, the study's assumption. tf32 and fp32 peaks, board powers: data
+// sheets (zero: none at hand); what a board draws when idle is on none.
 #include <array>
 
+#include "railyard/config/prices.hpp"
 #include "railyard/workload/transformer.hpp"
 
 namespace railyard::workload {
@@ -50,7 +52,8 @@ struct Efficiencies {
 };
 
 GpuSpec gpu(std::string name, const Peaks& peaks, const Memory& memory,
-            const Efficiencies& efficiencies, std::uint32_t multiprocessors, std::string source) {
+            const Efficiencies& efficiencies, std::uint32_t multiprocessors, double power_w,
+            std::string source) {
   return {.name = std::move(name),
           .peak_bf16 = FlopRate(peaks.bf16 * 1e12),
           .memory = Bytes(memory.gib * kGiB),
@@ -64,6 +67,7 @@ GpuSpec gpu(std::string name, const Peaks& peaks, const Memory& memory,
           .gemm_efficiency_fp8 = efficiencies.fp8,
           .peak_tf32 = FlopRate(peaks.tf32 * 1e12),
           .peak_fp32 = FlopRate(peaks.fp32 * 1e12),
+          .power_w = power_w,
           .source = std::move(source)};
 }
 
@@ -77,36 +81,36 @@ constexpr Efficiencies kMi300{.gemm = 0.40, .fp8 = 0.31, .memory = 0.66, .attent
 
 std::span<const GpuSpec> gpu_catalog() {
   static const std::array<GpuSpec, 13> kTable{
-      gpu("A100-40", {312, 0, 156, 19.5}, {40, 1555}, kA100, 108,
+      gpu("A100-40", {312, 0, 156, 19.5}, {40, 1555}, kA100, 108, 400,
           "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
-      gpu("A100-80", {312, 0, 156, 19.5}, {80, 2039}, kA100, 108,
+      gpu("A100-80", {312, 0, 156, 19.5}, {80, 2039}, kA100, 108, 400,
           "NVIDIA A100 data sheet; Azure ND A100 v4 benchmarks"),
-      gpu("B200", {2250, 4500, 1100, 75}, {180, 8000}, kB200, 148,
+      gpu("B200", {2250, 4500, 1100, 75}, {180, 8000}, kB200, 148, 1000,
           "NVIDIA B200 data sheet; efficiencies from MAMF, kept as on the H100"),
-      gpu("B300", {2250, 4500, 1100, 75}, {288, 8000}, kB200, 148,
+      gpu("B300", {2250, 4500, 1100, 75}, {288, 8000}, kB200, 148, 0,
           "NVIDIA B300 data sheet; efficiencies as on the B200"),
-      gpu("GB200", {2500, 5000, 1250, 80}, {185, 8000}, kGb200, 148,
+      gpu("GB200", {2500, 5000, 1250, 80}, {185, 8000}, kGb200, 148, 1200,
           "NVIDIA GB200 NVL72 data sheet, a 72nd of 180 dense PFLOPS and 576 TB/s; efficiencies "
           "from MAMF, kept as on the H100"),
-      gpu("GB300", {2500, 5000, 1250, 80}, {288, 8000}, kGb200, 148,
+      gpu("GB300", {2500, 5000, 1250, 80}, {288, 8000}, kGb200, 148, 0,
           "NVIDIA GB300 NVL72 data sheet; efficiencies as on the GB200"),
-      gpu("H100", {989, 1979, 494, 67}, {80, 3350}, kH100, 132,
+      gpu("H100", {989, 1979, 494, 67}, {80, 3350}, kH100, 132, 700,
           "NVIDIA H100 SXM data sheet; Azure ND H100 v5 benchmarks"),
       gpu("H200", {989, 1979, 494, 67}, {141, 4800},
-          {.gemm = 0.60, .fp8 = 0.46, .memory = 0.77, .attention = 0.60}, 132,
+          {.gemm = 0.60, .fp8 = 0.46, .memory = 0.77, .attention = 0.60}, 132, 700,
           "NVIDIA H200 data sheet; Azure ND H200 v5 benchmarks"),
-      gpu("H800", {989, 1979, 494, 67}, {80, 3350}, kH100, 132,
+      gpu("H800", {989, 1979, 494, 67}, {80, 3350}, kH100, 132, 700,
           "an H100 with less NVLink; efficiencies of the H100"),
       gpu("L20", {119.5, 239, 59.8, 59.8}, {48, 864},
-          {.gemm = 0.77, .fp8 = 0.56, .memory = 0.66, .attention = 0.575}, 92,
+          {.gemm = 0.77, .fp8 = 0.56, .memory = 0.66, .attention = 0.575}, 92, 275,
           "NVIDIA L20 data sheet; efficiencies assumed as on the A100, fp8 in the H100's ratio"),
       gpu("MI250X", {383, 0, 0, 95.7}, {128, 3277},
-          {.gemm = 0.40, .fp8 = 1, .memory = 0.66, .attention = 0.25}, 220,
+          {.gemm = 0.40, .fp8 = 1, .memory = 0.66, .attention = 0.25}, 220, 560,
           "AMD MI250X data sheet, both dies; efficiencies assumed as on the MI300X"),
-      gpu("MI300X", {1307, 2615, 654, 163.4}, {192, 5300}, kMi300, 304,
+      gpu("MI300X", {1307, 2615, 654, 163.4}, {192, 5300}, kMi300, 304, 750,
           "AMD MI300X data sheet; GEMM from MAMF (668 of 1307 Tflop/s), kept as on the H100; "
           "memory as on the A100, attention assumed"),
-      gpu("V100", {125, 0, 0, 15.7}, {32, 900}, kA100, 80,
+      gpu("V100", {125, 0, 0, 15.7}, {32, 900}, kA100, 80, 300,
           "NVIDIA V100 SXM2 data sheet, fp16; efficiencies assumed as on the A100"),
   };
   return kTable;
@@ -170,6 +174,15 @@ GpuSpec read_gpu(const config::Node& node, config::Errors& errors) {
   spec.multiprocessors = static_cast<std::uint32_t>(multiprocessors);
   spec.kernel_overhead =
       reader.optional<Duration>("kernel_overhead", whole ? kKernelOverhead : spec.kernel_overhead);
+  const auto watts = [&](std::string_view key, double known) {
+    const auto given = reader.maybe<config::Power>(key);
+    return given ? given->watts : known;
+  };
+  spec.power_w = watts("power", spec.power_w);
+  spec.idle_power_w = watts("idle_power", spec.idle_power_w);
+  if (spec.power_w > 0 && spec.idle_power_w > spec.power_w) {
+    reader.fail("idle_power", "is more than \"power\", what the GPU draws while it computes");
+  }
   spec.peak_fp8 = reader.optional<FlopRate>("peak_fp8", spec.peak_fp8);
   spec.peak_tf32 = reader.optional<FlopRate>("peak_tf32", spec.peak_tf32);
   spec.peak_fp32 = reader.optional<FlopRate>("peak_fp32", spec.peak_fp32);

@@ -650,7 +650,7 @@ class Others(Case):
                                     "transports", "collectives", "schedulers", "placements",
                                     "queues",
                                     "predictors", "reservations", "failures", "compressions",
-                                    "traffic", "gpus", "models", "metrics"])
+                                    "traffic", "gpus", "models", "metrics", "symptoms"])
         for family in families:
             first = self.good("list", family).stdout.split()[0]
             self.assertIn(first, self.good("list", family, first).stdout)

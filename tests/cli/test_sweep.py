@@ -156,6 +156,7 @@ class Answers(Case):
             mean = setting["policies"]["best_fit"]["iteration_s_mean"]["mean"]
             self.assertAlmostEqual(mean, sum(values) / 3)
         self.refused(2, "--pareto", "sweep", sweep, "--pareto", "nothing")
+        self.refused(2, 'did you mean "mfu"', "sweep", sweep, "--metric", "mfus")
         self.refused(2, "did you mean", "sweep", sweep, "--pareto", "mfu,makespan_")
 
     def test_samples_and_constraints(self):

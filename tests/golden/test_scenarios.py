@@ -86,6 +86,25 @@ class Oversubscription(unittest.TestCase):
         self.assertLess(lost["arnold_dp"], 0.5 * lost["random_fit"], lost)
 
 
+class AffordableCore(unittest.TestCase):
+    """scenarios/affordable_core.json, and its sweep that prints cost_per_token"""
+
+    def test_fewer_core_links_save_ports_and_cost_time(self):
+        """The bill of a token is GPU-hours, ports and energy; by hand from what the run says."""
+        results = [simulate("scenarios/affordable_core.json", "--set",
+                            f"/topology/oversubscription/minipod={ratio}") for ratio in (1, 8)]
+        ports = [result["policies"]["best_fit"]["cost"]["switch_ports"] for result in results]
+        self.assertGreater(ports[0], ports[1])
+        for result in results:
+            for name, policy in result["policies"].items():
+                metrics = policy["metrics"]
+                rate = 2.0 + policy["cost"]["network_per_gpu_h"]
+                busy = metrics["gpu_busy_share"]
+                energy = 0.1 * 1.3 * (0.7 * busy + 0.08 * (1 - busy))
+                expected = 512 / 3600 * (rate + energy) / metrics["throughput_tokens_per_s"]
+                self.assertAlmostEqual(metrics["cost_per_token"] / expected, 1, 6, name)
+
+
 class OwnGpu(unittest.TestCase):
     """A scenario's "gpu" replaces what the catalog says of the fabric's kind."""
 

@@ -126,6 +126,7 @@ struct JobRecord {
   std::vector<std::uint32_t> contended_with;
   double work_done = 0;             ///< iterations, or ticks of the recorded duration
   double iterations_run = 0;        ///< simulated iterations the run time is worth
+  double busy_gpu_ticks = 0;        ///< computing in them, summed over GPUs
   double iteration_ticks_mean = 0;  ///< run / iterations_run; 0 before it ran
   double iteration_ticks_min = 0;
   double iteration_ticks_max = 0;

@@ -58,6 +58,12 @@ enum class Metric : std::uint8_t {
   predictor_mape,
   decision_s_p50,
   decision_s_p99,
+  // Only where a scenario has prices or powers: the digest knows these where they have a value.
+  cost_total,
+  cost_per_job,
+  cost_per_iteration,
+  cost_per_token,
+  energy_j,
   count_  ///< number of metrics
 };
 inline constexpr std::size_t kMetrics = static_cast<std::size_t>(Metric::count_);
@@ -107,6 +113,13 @@ struct JobRun {
   std::string hosts;  ///< as Slurm lists them, in ascending order
 };
 
+/// A stretch of a wait in which a rule of the cluster kept a job from starting.
+struct HeldBack {
+  double from_s = 0;
+  double until_s = 0;
+  std::string why;
+};
+
 struct JobResult {
   std::string name;
   std::uint32_t gpus = 0;
@@ -135,6 +148,12 @@ struct JobResult {
   /// Jobs with which it could fill a link, at most 16.
   std::vector<std::string> contended_with{};
   std::vector<JobRun> runs{};
+  std::uint32_t preemptions = 0;
+  std::uint32_t failures = 0;  ///< times it lost a host
+  /// Run time that was not lost, where there were any of these.
+  std::optional<double> kept_s{};
+  std::optional<double> cost{};  ///< in the scenario's currency
+  std::vector<HeldBack> held_back{};
 };
 
 struct LinkResult {
@@ -178,6 +197,23 @@ struct ClusterResult {
   std::string background;  ///< hosts taken by others for the whole run
 };
 
+/// What a run cost, where the scenario has prices or powers. GPU-hours of the GPUs that are not
+/// occupied by others, from the start of the run to its end; the four of them are all of these.
+struct CostResult {
+  std::string currency;       ///< empty: only energy was asked for
+  double busy_gpu_h = 0;      ///< computing
+  double waiting_gpu_h = 0;   ///< held by jobs that communicate, read checkpoints or wait
+  double reserved_gpu_h = 0;  ///< kept by reservations, held by nobody
+  double idle_gpu_h = 0;      ///< free
+  double network_per_gpu_h = 0;
+  double energy_kwh = 0;
+  // In the currency; their sum is the metric cost_total.
+  double gpus = 0;
+  double network = 0;
+  double energy = 0;
+  double switch_ports = 0;  ///< of the fabric
+};
+
 struct PolicyResult {
   std::string name;
   std::string placement;  ///< canonical text of the placement choice, for the report
@@ -188,6 +224,7 @@ struct PolicyResult {
   std::vector<LinkResult> links;  ///< hottest first, at most 20
   std::string links_of;           ///< the job whose iteration used them so; empty: none
   std::vector<CurvePoint> curve;  ///< allocation and retention; empty without a reservation
+  std::optional<CostResult> cost;
   std::vector<std::string> warnings;
   std::vector<std::int64_t>
       ticks;  ///< every job's and iteration's start and end tick, for the digest
@@ -230,7 +267,7 @@ struct RunFacts {
 
 /// The digest of a result: of every policy's name, metrics, attribution, job outcomes and ticks.
 /// Texts for people (description, notes, warnings), the list of hot links and what only explains
-/// (runs, contenders, who decided) stay out of it.
+/// (runs, contenders, who decided) stay out of it. Costs are in it where there are any.
 [[nodiscard]] std::string digest_of(const RunResult& result);
 
 }  // namespace railyard::metrics

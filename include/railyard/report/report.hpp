@@ -14,6 +14,7 @@
 
 #include "railyard/metrics/detail.hpp"
 #include "railyard/metrics/run_result.hpp"
+#include "railyard/metrics/symptoms.hpp"
 #include "railyard/metrics/timeline.hpp"
 
 namespace railyard::report {
@@ -30,8 +31,13 @@ enum class Format : std::uint8_t { table, json, csv, markdown };
 [[nodiscard]] std::string result_csv(const metrics::RunResult& result);
 [[nodiscard]] std::string result_markdown(const metrics::RunResult& result);
 
-/// Warnings, each once, after the names of the policies that gave it.
+/// Warnings, each once, after the names of the policies that gave it, and behind them the symptoms
+/// that jobs show, each with its cause and remedy.
 [[nodiscard]] std::vector<std::string> warnings_once(const metrics::RunResult& result);
+
+class JsonWriter;
+/// An array of symptoms, as a result's `symptoms` and `explain` have it.
+void add_findings(JsonWriter& json, const std::vector<metrics::Finding>& findings);
 
 /// How a run went, for meta.json. Never compared with anything.
 struct Meta {

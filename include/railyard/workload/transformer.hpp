@@ -103,6 +103,8 @@ struct GpuSpec {
   double gemm_efficiency_fp8 = 1;     ///< of peak_fp8, on large matrices
   FlopRate peak_tf32;                 ///< zero: no tf32
   FlopRate peak_fp32;                 ///< outside the tensor cores; zero: not known
+  double power_w = 0;                 ///< of the board while it computes; zero: not known
+  double idle_power_w = 0;            ///< while it does not; zero: not known
   std::string source;
 };
 

@@ -50,7 +50,12 @@ TEST_CASE("the catalog holds the keys of the contract in their order") {
                                           "fairness_rho_max",
                                           "predictor_mape",
                                           "decision_s_p50",
-                                          "decision_s_p99"};
+                                          "decision_s_p99",
+                                          "cost_total",
+                                          "cost_per_job",
+                                          "cost_per_iteration",
+                                          "cost_per_token",
+                                          "energy_j"};
   REQUIRE(metric_catalog().size() == contract.size());
   for (std::size_t i = 0; i < contract.size(); ++i) CHECK(metric_catalog()[i].key == contract[i]);
 }
@@ -60,6 +65,7 @@ TEST_CASE("the catalog holds the keys of the contract in their order") {
 TEST_CASE("enumerators and rows of the catalog stand in the same order") {
   CHECK(find_metric("spread_pp_max") == Metric::spread_pp_max);
   CHECK(find_metric("decision_s_p99") == Metric::decision_s_p99);
+  CHECK(find_metric("energy_j") == Metric::energy_j);
   CHECK_FALSE(find_metric("decision_s_p98").has_value());
 }
 

@@ -109,6 +109,16 @@ TEST_CASE("the digest follows behaviour") {
   CHECK(digest_of(changed) != before);
 }
 
+// The key goes into the digest with the value: the same number is another cost.
+TEST_CASE("the digest follows costs where there are some") {
+  RunResult total = small_result();
+  total.policies[0].metrics.set(Metric::cost_total, 1.0);
+  CHECK(digest_of(total) != digest_of(small_result()));
+  RunResult per_job = small_result();
+  per_job.policies[0].metrics.set(Metric::cost_per_job, 1.0);
+  CHECK(digest_of(per_job) != digest_of(total));
+}
+
 // A sentence in a scenario's description moves no train.
 TEST_CASE("the digest does not follow words") {
   RunResult changed = small_result();

@@ -154,11 +154,19 @@ TEST_CASE("the files of GPUs equal the catalog") {
     CHECK(read.attention_efficiency == known.attention_efficiency);
     CHECK(read.multiprocessors == known.multiprocessors);
     CHECK(read.kernel_overhead == known.kernel_overhead);
+    CHECK(read.power_w == known.power_w);
+    CHECK(read.idle_power_w == known.idle_power_w);
     CHECK(read.source == known.source);
   }
 }
 
 TEST_CASE("mistakes in a GPU are named") {
+  CHECK(contains(error_of(R"({"base": "H100", "power": 700})", read_gpu),
+                 "expected a power with a unit, as \"700W\" or \"1.2kW\""));
+  CHECK(contains(error_of(R"({"base": "H100", "power": "700 watts"})", read_gpu),
+                 "units are \"W\", \"kW\" and \"MW\""));
+  CHECK(contains(error_of(R"({"base": "H100", "idle_power": "0.8kW"})", read_gpu),
+                 "is more than \"power\""));
   CHECK(contains(error_of(R"("A100-81")", read_gpu),
                  "unknown GPU \"A100-81\"; did you mean \"A100-80\"?"));
   CHECK(contains(error_of(R"("abacus")", read_gpu),
