@@ -106,6 +106,10 @@ std::string waiting_text(const Explanation& why, const Waiting& wait,
     out += wrapped("  - ", fmt::format("{}: enough was free and nobody was before it; {}.",
                                        time(wait.other_s), cause));
   }
+  for (const study::HeldBy& held : wait.held_back) {
+    out += wrapped("  - ", fmt::format("of all this {} under a rule of the cluster: {}.",
+                                       time(held.held_s), held.why));
+  }
   if (!wait.holders.empty() && waited > 0) out += wrapped("  ", holders_sentence(wait));
   if (!wait.overtaken_by.empty()) {
     out += wrapped("  ", fmt::format("Submitted after it and started meanwhile: {}.",
@@ -247,6 +251,15 @@ void add_wait(JsonWriter& json, const Waiting& wait) {
   json.close(']');
   json.member("held_gpu_s", wait.held_gpu_s);
   json.member("background_gpu_s", wait.background_gpu_s);
+  json.key("held_back");
+  json.open('[');
+  for (const study::HeldBy& held : wait.held_back) {
+    json.open('{', true);
+    json.member("why", held.why);
+    json.member("held_s", held.held_s);
+    json.close('}');
+  }
+  json.close(']');
   json.member("ahead", wait.ahead);
   json.member("overtaken_by", wait.overtaken_by);
   json.close('}');

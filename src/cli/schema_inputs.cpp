@@ -331,6 +331,14 @@ std::string job_schema() {
       {"name", "workload", "gpus"});
 }
 
+std::string outage_schema(bool planned) {
+  const Members members{{"hosts", array_of(text(), 1)},
+                        {"from", duration()},
+                        {"until", duration()},
+                        {"running", words({"finish", "preempt"})}};
+  return planned ? object(members, {"hosts", "from", "until"}) : object(members, {"hosts", "from"});
+}
+
 std::string cost_schema() {
   return object({{"gpu_hour", money()},
                  {"kwh", money()},
@@ -460,6 +468,12 @@ std::string scenario_schema() {
                       {"diffusion", object({{"alpha", number(0, 1)}}, {"alpha"})},
                       {"network", network_schema()},
                       {"cost", cost_schema()},
+                      {"quotas", object({{"users", map_of(integer(1))},
+                                         {"each_user", integer(1)},
+                                         {"groups", map_of(integer(1))},
+                                         {"each_group", integer(1)}})},
+                      {"drains", array_of(outage_schema(false))},
+                      {"maintenance", array_of(outage_schema(true))},
                       {"failures", choice(config::descriptions(cluster::failure_catalog()))},
                       {"policies", map_of(policy_schema(), 1)},
                       {"baseline", text()},

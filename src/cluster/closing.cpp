@@ -112,6 +112,7 @@ void Simulation::close_jobs() {
     record.finished = now_;
   }
   for (const JobId job : holders_) outcome_.jobs[index(job)].runs.back().until = now_;
+  for (const std::uint32_t job : std::set<std::uint32_t>(open_holds_)) end_held_back(job);
   outcome_.end = running_.empty() ? TimePoint{} : now_;
   for (JobRecord& record : outcome_.jobs) {
     if (record.status == JobStatus::queued || record.status == JobStatus::rejected) continue;
@@ -137,6 +138,10 @@ void Simulation::close() {
   if (rejected_ > 0) {
     outcome_.warnings.push_back(fmt::format(
         "{} jobs of the trace are larger than the cluster and were rejected", rejected_));
+  }
+  if (rejected_by_quota_ > 0) {
+    outcome_.warnings.push_back(fmt::format(
+        "{} jobs of the trace are larger than a quota and were rejected", rejected_by_quota_));
   }
   if (rejected_by_scheduler_ > 0) {
     outcome_.warnings.push_back(fmt::format("the scheduler rejected {} jobs, the first is {}",

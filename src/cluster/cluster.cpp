@@ -1,5 +1,7 @@
 #include "railyard/cluster/cluster.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -42,6 +44,8 @@ Simulation::Simulation(std::span<const JobSpec> jobs, const Settings& settings, 
       work_left_(jobs.size()),
       write_due_(jobs.size(), false),
       down_(settings.topology->hosts().size(), false),
+      out_(settings.topology->hosts().size(), 0),
+      withheld_(settings.topology->hosts().size(), 0),
       failure_rng_(settings.streams.stream("failures")),
       user_ticks_before_(jobs.size()) {
   if (scheduler_ == nullptr) {
@@ -69,7 +73,8 @@ Simulation::Simulation(std::span<const JobSpec> jobs, const Settings& settings, 
 
 Outcome Simulation::run() {
   scheduler_->begin(view());
-  outcome_.displaces = scheduler_->displaces();
+  outcome_.displaces = scheduler_->displaces() ||
+                       std::ranges::any_of(settings_.rules.outages, &scheduler::Outage::preempts);
   comes_back_ = outcome_.displaces || settings_.failures.per_host_day > 0;
   for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
     queue_.push(jobs_[j].submitted, Phase::arrival, Event{Event::arrival, j});
@@ -79,6 +84,7 @@ Outcome Simulation::run() {
     queue_.push(at, Phase::arrival, Event{Event::announce, j});
   }
   schedule_failure();
+  schedule_outages();
   const TimePoint horizon(settings_.horizon);
   try {
     while (!queue_.empty() && queue_.top().key.time <= horizon) {
@@ -100,10 +106,11 @@ Outcome Simulation::run() {
   return std::move(outcome_);
 }
 
-/// Failures go on for ever; without jobs they are of no interest.
+/// Failures go on for ever; without jobs neither they nor outages are of interest.
 bool Simulation::nothing_left() const {
-  return settings_.failures.per_host_day > 0 &&
-         finished_ + rejected_ + rejected_by_scheduler_ == jobs_.size();
+  const bool more = settings_.failures.per_host_day > 0 || !settings_.rules.outages.empty();
+  return more &&
+         finished_ + rejected_ + rejected_by_quota_ + rejected_by_scheduler_ == jobs_.size();
 }
 
 void Simulation::handle(const Event& event) {
@@ -138,6 +145,12 @@ void Simulation::handle(const Event& event) {
       break;
     case Event::repair:
       repair(static_cast<HostId>(event.job));
+      break;
+    case Event::close:
+      close_hosts(event.job);
+      break;
+    case Event::open:
+      open_hosts(event.job);
       break;
   }
 }
@@ -178,6 +191,11 @@ const scheduler::ClusterView& Simulation::view() {
   view_.streams = &settings_.streams;
   view_.background = settings_.background;
   view_.cost = &cost_;
+  if (!settings_.rules.empty()) {
+    note_withheld();
+    view_.rules = &settings_.rules;
+    view_.withheld = withheld_slots_;
+  }
   return view_;
 }
 
@@ -217,6 +235,18 @@ void Simulation::arrive(std::uint32_t j) {
     views_[j].state = JobState::done;
     ++rejected_;
     note(Incident::Kind::rejected, j, "larger than the cluster");
+    return;
+  }
+  if (const std::string quota =
+          settings_.rules.has_quotas()
+              ? scheduler::HeldGpus{}.broken_quota(
+                    settings_.rules, views_[j], scheduler::gpus_wanted(jobs_[j].shape, inventory_))
+              : std::string();
+      !quota.empty()) {
+    outcome_.jobs[j].status = JobStatus::rejected;
+    views_[j].state = JobState::done;
+    ++rejected_by_quota_;
+    note(Incident::Kind::rejected, j, fmt::format("larger than {}", quota));
     return;
   }
   views_[j].state = JobState::waiting;
@@ -314,7 +344,11 @@ void Simulation::free_gpus(std::uint32_t j) {
   JobRecord& record = outcome_.jobs[j];
   JobView& seen = views_[j];
   if (settings_.want_history) close_holdings(j, now_);
-  for (const scheduler::HostSlot& slot : record.placement->slots) inventory_.release(slot);
+  for (const scheduler::HostSlot& slot : record.placement->slots) {
+    inventory_.release(slot);
+    if (out_[index(slot.host)] > 0) withhold(slot);
+  }
+  if (settings_.rules.has_quotas()) held_.remove(seen, gpus_of(*record.placement));
   record.runs.back().until = now_;
   allocated_gpus_ -= gpus_of(*record.placement);
   seen.placement = nullptr;

@@ -25,6 +25,11 @@ TimePoint after(TimePoint from, Duration wait) {
 
 void Simulation::decide() {
   decision_pending_ = false;
+  ask_scheduler();
+  note_held_back();
+}
+
+void Simulation::ask_scheduler() {
   while (!waiting_.empty()) {
     for (scheduler::Decision& decision : scheduler_->decide(view())) {
       std::visit([this](auto& one) { apply(one); }, decision);
@@ -92,7 +97,18 @@ std::string Simulation::objection(const scheduler::Start& start) const {
       index(start.job) < jobs_.size() && views_[index(start.job)].state == JobState::waiting;
   if (!waits) return fmt::format("{} cannot start: it does not wait", named(start.job));
   const std::string why = objection(start.placement, jobs_[index(start.job)].shape);
-  return why.empty() ? why : fmt::format("{} cannot start: {}", named(start.job), why);
+  if (!why.empty()) return fmt::format("{} cannot start: {}", named(start.job), why);
+  const auto j = static_cast<std::uint32_t>(index(start.job));
+  if (const std::string quota = broken_quota(j); !quota.empty()) {
+    return fmt::format("{} cannot start: it would break {}", named(start.job), quota);
+  }
+  for (const scheduler::HostSlot& slot : start.placement.slots) {
+    if (const auto* ahead = outage_ahead(views_[j], slot.host)) {
+      return fmt::format("{} cannot start: it is expected to run into {}", named(start.job),
+                         ahead->name);
+    }
+  }
+  return {};
 }
 
 /// A gang is placed whole, on GPUs that are free: whole hosts from a host's worth on, else a part
@@ -128,6 +144,8 @@ std::string Simulation::objection(const scheduler::Placement& placement,
 void Simulation::admit(std::uint32_t j, scheduler::Placement placement) {
   for (const scheduler::HostSlot& slot : placement.slots) inventory_.take(slot);
   allocated_gpus_ += gpus_of(placement);
+  if (settings_.rules.has_quotas()) held_.add(views_[j], gpus_of(placement));
+  end_held_back(j);
   JobRecord& record = outcome_.jobs[j];
   record.spread = scheduler::spread_of(placement, jobs_[j].shape, *settings_.topology);
   if (!placement.note.empty() && noted_++ == 0) {

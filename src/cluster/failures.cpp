@@ -61,16 +61,9 @@ void Simulation::fail_host() {
   if (down_[index(host)] || others) return;
   ++outcome_.host_failures;
   note(Incident::Kind::host_failed, index(host));
-  std::vector<std::uint32_t> hit;
-  for (const JobId job : holders_) {
-    const auto& slots = views_[index(job)].placement->slots;
-    if (std::ranges::find(slots, host, &scheduler::HostSlot::host) != slots.end()) {
-      hit.push_back(static_cast<std::uint32_t>(index(job)));
-    }
-  }
-  for (const std::uint32_t job : hit) crash(job);
+  for (const std::uint32_t job : holders_of(std::span(&host, 1))) crash(job);
   down_[index(host)] = true;
-  inventory_.take({host, scheduler::whole_host_mask(inventory_.gpus_per_host())});
+  take_out(host);
   push_after(settings_.failures.repair, Phase::failure,
              Event{Event::repair, static_cast<std::uint32_t>(index(host))});
 }
@@ -82,12 +75,7 @@ void Simulation::crash(std::uint32_t j) {
   ++outcome_.job_failures;
   scheduler::JobView& seen = views_[j];
   if (seen.state == scheduler::JobState::starting) {
-    if (const auto event = begin_events_.find(j); event != begin_events_.end()) {
-      queue_.cancel(event->second);
-      begin_events_.erase(event);
-    }
-    free_gpus(j);
-    requeue(j);
+    leave_before_start(j);
     return;
   }
   const auto found = running(j);
@@ -99,10 +87,20 @@ void Simulation::crash(std::uint32_t j) {
   request_repace();
 }
 
+/// A job that has its GPUs and has not begun gives them back.
+void Simulation::leave_before_start(std::uint32_t j) {
+  if (const auto event = begin_events_.find(j); event != begin_events_.end()) {
+    queue_.cancel(event->second);
+    begin_events_.erase(event);
+  }
+  free_gpus(j);
+  requeue(j);
+}
+
 void Simulation::repair(HostId host) {
   note(Incident::Kind::host_repaired, index(host));
   down_[index(host)] = false;
-  inventory_.release({host, scheduler::whole_host_mask(inventory_.gpus_per_host())});
+  put_back(host);
   if (!waiting_.empty()) request_decision();
 }
 

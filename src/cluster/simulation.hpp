@@ -1,6 +1,7 @@
 // The cluster's state and its events: the life of jobs from arrival to finish.
 //   cluster.cpp    events: arrive, begin, finish, preempt
 //   decisions.cpp  scheduling points: what the scheduler decides is checked and applied
+//   outages.cpp    hosts that are taken out, jobs that rules hold back
 //   failures.cpp   hosts that fail, jobs that lose them, checkpoints
 //   paces.cpp      how fast running jobs advance
 //   closing.cpp    integrals over time, and what is left to say at the end
@@ -8,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -59,10 +61,12 @@ class Simulation {
       announce,
       wake,
       fail,
-      repair
+      repair,
+      close,
+      open
     };
     Kind kind = arrival;
-    std::uint32_t job = 0;  ///< of repair: host
+    std::uint32_t job = 0;  ///< of repair: host; of close and open: outage
   };
 
   // cluster.cpp
@@ -92,6 +96,7 @@ class Simulation {
 
   // decisions.cpp
   void decide();
+  void ask_scheduler();
   void apply(scheduler::Start& start);
   void apply(const scheduler::Preempt& preempt);
   void apply(const scheduler::Reject& reject);
@@ -108,8 +113,26 @@ class Simulation {
   void fail_host();
   void crash(std::uint32_t job);
   void repair(HostId host);
+  void leave_before_start(std::uint32_t job);
   [[nodiscard]] Duration checkpoint_interval(const JobSpec& spec) const;
   [[nodiscard]] double pause_factor(const JobSpec& spec) const;
+
+  // outages.cpp
+  void schedule_outages();
+  void take_out(HostId host);
+  void put_back(HostId host);
+  void withhold(const scheduler::HostSlot& slot);
+  void close_hosts(std::uint32_t outage);
+  void open_hosts(std::uint32_t outage);
+  void note_hosts(Incident::Kind kind, const scheduler::Outage& outage);
+  void note_withheld();
+  void note_held_back();
+  void end_held_back(std::uint32_t job);
+  [[nodiscard]] std::vector<std::uint32_t> holders_of(std::span<const HostId> hosts) const;
+  [[nodiscard]] std::string broken_quota(std::uint32_t job) const;
+  [[nodiscard]] std::string closed_to(const scheduler::JobView& job) const;
+  [[nodiscard]] const scheduler::Outage* outage_ahead(const scheduler::JobView& job,
+                                                      HostId host) const;
 
   // paces.cpp
   double alone_ticks(const std::shared_ptr<const Program>& program);
@@ -155,7 +178,12 @@ class Simulation {
   std::vector<double> work_left_;          ///< by job, while it does not run
   std::vector<bool> write_due_;            ///< by job: its checkpoint is paid when it starts
   std::map<std::uint32_t, std::uint64_t> begin_events_;  ///< of starting jobs
-  std::vector<bool> down_;                               ///< by host
+  std::vector<bool> down_;                               ///< by host: it has failed
+  std::vector<std::uint32_t> out_;       ///< by host: failures and outages that keep it out
+  std::vector<std::uint64_t> withheld_;  ///< by host: its GPUs that nobody holds for that
+  std::vector<scheduler::Withheld> withheld_slots_;  ///< for the view
+  scheduler::HeldGpus held_;
+  std::set<std::uint32_t> open_holds_;  ///< jobs that something holds back now
   Rng failure_rng_;
   std::vector<JobId> waiting_;  ///< in order of arrival
   std::vector<JobId> holders_;  ///< of GPUs, in order of their starts
@@ -175,6 +203,7 @@ class Simulation {
   double fragmentation_span_ = 0;
   std::size_t finished_ = 0;
   std::size_t rejected_ = 0;
+  std::size_t rejected_by_quota_ = 0;
   std::size_t rejected_by_scheduler_ = 0;
   std::uint64_t refused_ = 0;
   std::string first_refusal_;

@@ -48,11 +48,11 @@ std::string part_text(const Shown& shown) {
 }  // namespace
 
 std::vector<std::string> symptoms(const metrics::RunResult& result) {
-  // By cause and job: policies that show the same stand in one sentence.
-  std::map<std::pair<const metrics::CauseDescription*, std::string>, Shown> all;
+  // By cause: policies that show the same stand in one sentence.
+  std::map<const metrics::CauseDescription*, Shown> all;
   for (const auto& policy : result.policies) {
     for (const Finding& found : metrics::findings_of(policy)) {
-      auto [at, first] = all.try_emplace({found.cause, found.job});
+      auto [at, first] = all.try_emplace(found.cause);
       Shown& shown = at->second;
       shown.symptom = found.symptom;
       shown.policies += (first ? "" : ", ") + policy.name;
@@ -62,14 +62,14 @@ std::vector<std::string> symptoms(const metrics::RunResult& result) {
     }
   }
   std::vector<std::string> out;
-  for (const auto& [key, shown] : all) {
-    const auto& [cause, job] = key;
+  for (const auto& [cause, shown] : all) {
+    const Finding& worst = shown.symptom->below ? shown.least : shown.most;
     const std::uint32_t others = std::max(shown.least.jobs, shown.most.jobs) - 1;
     out.push_back(fmt::format(
         "{}: {} of \"{}\"{}: {} is {}, {} {:g} %; cause: {}, {}; remedy: {}",
         shown.count == result.policies.size() ? "every policy" : shown.policies,
-        shown.symptom->title, job,
-        others > 0 ? fmt::format(" and of {} more", others) : std::string(), cause->measure,
+        shown.symptom->title, worst.job,
+        others > 0 ? fmt::format(" (and of {} more)", others) : std::string(), cause->measure,
         between(shown.least.value, shown.most.value), shown.symptom->below ? "below" : "above",
         shown.symptom->bound * 100, cause->title, part_text(shown), cause->remedy));
   }

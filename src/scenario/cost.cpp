@@ -41,15 +41,16 @@ void read_powers(config::Reader& reader, const World& world, Prices& out) {
   out.busy_w = busy ? busy->watts : world.gpu->power_w;
   out.idle_w = idle ? idle->watts : world.gpu->idle_power_w;
   if (out.busy_w <= 0) {
-    reader.fail("power", fmt::format("energy needs what a {} draws while it computes: give "
+    reader.fail("power", fmt::format("energy needs what {} GPUs draw while they compute: give "
                                      "\"power\" here or in the GPU's file",
                                      world.gpu->name));
   }
   if (!idle && out.idle_w <= 0) {
-    reader.fail("idle_power", fmt::format("energy needs what a {} draws while it does not compute, "
-                                          "which no data sheet says: give \"idle_power\" here or "
-                                          "in the GPU's file",
-                                          world.gpu->name));
+    reader.fail("idle_power",
+                fmt::format("energy needs what {} GPUs draw while they do not compute, "
+                            "which no data sheet says: give \"idle_power\" here or "
+                            "in the GPU's file",
+                            world.gpu->name));
   }
   if (out.idle_w > out.busy_w && out.busy_w > 0) {
     reader.fail("idle_power", fmt::format("{} W is more than the {} W that the GPU draws while it "
@@ -155,7 +156,8 @@ void read_cost(config::Reader& scenario, World& world) {
   if (ports && world.topology.gpu_count() > 0 && switch_ports(world.topology) == 0) {
     reader.fail("switch_port", "the fabric has no switches between its hosts");
   }
-  if (first == nullptr && !out.energy) {
+  const bool nothing = !reader.has("gpu_hour") && !reader.has("kwh") && !ports && !out.energy;
+  if (nothing && !reader.has("network_years")) {
     scenario.fail("cost", "give a price (\"gpu_hour\", \"kwh\", \"switch_port\") or a power");
   }
   reader.finish();

@@ -202,6 +202,12 @@ std::string_view name_of(cluster::Incident::Kind kind) {
       return "host_failed";
     case Kind::host_repaired:
       return "host_repaired";
+    case Kind::held_back:
+      return "held_back";
+    case Kind::hosts_closed:
+      return "hosts_closed";
+    case Kind::hosts_opened:
+      return "hosts_opened";
     case Kind::refused:
       return "refused";
   }
@@ -217,7 +223,8 @@ metrics::LoggedEvent logged(const World& world, const std::vector<cluster::JobSp
   out.why = incident.why;
   if (incident.kind == Kind::host_failed || incident.kind == Kind::host_repaired) {
     out.host = world.topology.host_name(static_cast<HostId>(incident.subject));
-  } else if (incident.kind != Kind::refused) {
+  } else if (incident.kind != Kind::refused && incident.kind != Kind::hosts_closed &&
+             incident.kind != Kind::hosts_opened) {
     out.job = jobs[incident.subject].name;
   }
   for (const HostId host : incident.hosts) out.hosts.push_back(world.topology.host_name(host));

@@ -14,6 +14,7 @@
 #include "railyard/topology/hostlist.hpp"
 #include "railyard/topology/routing.hpp"
 #include "railyard/workload/compression.hpp"
+#include "rules.hpp"
 #include "world.hpp"
 
 namespace railyard::scenario {
@@ -29,34 +30,14 @@ using config::Reader;
 void occupy_by_name(Reader& reader, const char* key, const std::vector<std::string>& expressions,
                     World& world) {
   const topology::Topology& topology = world.topology;
-  const std::map<std::string, HostId> known = topology::hosts_by_name(topology);
-  std::vector<bool> listed(topology.hosts().size(), false);
-  for (const std::string& expression : expressions) {
-    std::vector<std::string> names;
-    if (const std::string fault =
-            topology::expand_hostlist(expression, topology.hosts().size(), names);
-        !fault.empty()) {
-      reader.fail(key, fmt::format("\"{}\": {}", expression, fault));
-      return;
-    }
-    for (const std::string& name : names) {
-      const auto found = known.find(name);
-      if (found == known.end()) {
-        reader.fail(key, fmt::format("the fabric has no host \"{}\"; its first is \"{}\"", name,
-                                     topology.host_name(HostId{})));
-        return;
-      }
-      if (listed[index(found->second)]) {
-        reader.fail(key, fmt::format("host \"{}\" stands there twice", name));
-        return;
-      }
-      listed[index(found->second)] = true;
-    }
-  }
+  const Node where = reader.child(key).value_or(reader.node());
+  const std::size_t before = reader.errors().count();
+  const auto listed = hosts_named(where, reader.errors(), expressions, topology);
+  if (reader.errors().count() > before) return;
   const bool busy = std::string_view(key) == "hosts";
-  for (std::size_t h = 0; h < listed.size(); ++h) {
+  for (std::size_t h = 0; h < topology.hosts().size(); ++h) {
     const auto host = static_cast<HostId>(h);
-    if (listed[h] == busy)
+    if (std::ranges::binary_search(listed, host) == busy)
       world.background.push_back({host, scheduler::whole_host_mask(topology.host(host).gpus)});
   }
 }
@@ -324,11 +305,13 @@ Spec load(const Document& document, const std::string& name, std::optional<std::
     read_cost(scenario, *world);
     read_background(scenario, *world);
     read_jobs(scenario, *world);
+    read_rules(scenario, *world);
     if (errors.empty()) try_compression(scenario, *world);
     check_traffic(scenario, *world);
   } else {
     // Without a fabric these cannot be checked; their keys are still known.
-    for (const char* key : {"network", "cost", "occupied", "jobs", "job_trace", "arrival_scale"}) {
+    for (const char* key : {"network", "cost", "quotas", "drains", "maintenance", "occupied",
+                            "jobs", "job_trace", "arrival_scale"}) {
       static_cast<void>(scenario.child(key));
     }
   }

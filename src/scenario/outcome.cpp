@@ -71,6 +71,9 @@ void explain_job(const World& world, const std::vector<JobSpec>& jobs, const Job
   out.preemptions = record.preemptions;
   out.failures = record.failures;
   if (record.preemptions + record.failures > 0) out.kept_s = in_seconds(record.kept);
+  for (const cluster::HeldBack& held : record.held_back) {
+    out.held_back.push_back({in_seconds(held.from), in_seconds(held.until), held.why});
+  }
   for (const cluster::JobRun& run : record.runs) {
     out.runs.push_back(
         {in_seconds(run.from), in_seconds(run.until), hosts_text(world.topology, run.slots)});

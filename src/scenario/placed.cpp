@@ -19,6 +19,10 @@ scheduler::Placement placed(const World& world, std::size_t policy_index) {
   }
   scheduler::Inventory inventory(world.topology);
   for (const scheduler::HostSlot& slot : world.background) inventory.take(slot);
+  for (const scheduler::Outage& outage : world.rules.outages) {
+    if (outage.from > TimePoint{}) continue;
+    for (const HostId host : outage.hosts) inventory.take({host, inventory.free_mask(host)});
+  }
   cluster::Settings settings;
   settings.topology = &world.topology;
   settings.network = world.network;

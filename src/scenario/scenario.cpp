@@ -103,6 +103,7 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   settings.traffic = traffic.get();
   settings.checkpoints = policy.checkpoints;
   settings.failures = world.failures;
+  settings.rules = world.rules;
   settings.interval = policy.interval;
   settings.decision_latency = policy.decision_latency;
   settings.horizon = world.horizon;

@@ -81,6 +81,7 @@ struct World {
   std::optional<double> diffusion_alpha;
   cluster::Failures failures;
   std::optional<Prices> prices;
+  scheduler::Rules rules;
   Duration horizon = kHorizonMax;
   std::vector<PolicySpec> policies;
   std::size_t baseline = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "railyard/core/check.hpp"
+#include "railyard/scheduler/rules.hpp"
 #include "railyard/scheduler/scheduler.hpp"
 #include "scheduler/hosts.hpp"
 #include "scheduler/profile.hpp"
@@ -22,6 +23,9 @@ bool overlap(const Placement& a, const Placement& b) {
     });
   });
 }
+
+/// Whose GPUs come back with an outage's end.
+constexpr auto kNobody = static_cast<JobId>(0xffffffff);
 
 /// When a job that holds GPUs is expected to give them back.
 TimePoint expected_end(const JobView& job, TimePoint now) {
@@ -45,6 +49,8 @@ class Composed final : public Scheduler {
     bool blocked = false;
     for (const JobId id : round.order) {
       const JobView& job = view.job(id);
+      // Who is at his quota waits for himself, and holds nobody up.
+      if (over_quota(round, job)) continue;
       // Who has a reservation of hosts neither waits for the queue nor holds it up.
       const bool first = parts_.reservation != nullptr && parts_.reservation->first(job);
       if (!first && (blocked || looked_at++ >= hold.depth)) break;
@@ -94,6 +100,7 @@ class Composed final : public Scheduler {
     const ClusterView& view;
     Inventory free;
     Profile profile;
+    HeldGpus held;  ///< where there are quotas
     std::vector<JobId> order;
     std::vector<Victim> victims;  ///< those who give way first come first
     std::vector<Decision> decisions;
@@ -103,6 +110,7 @@ class Composed final : public Scheduler {
 
   void prepare(Round& round) const {
     const ClusterView& view = round.view;
+    if (view.rules != nullptr) prepare_rules(round);
     round.order.assign(view.waiting.begin(), view.waiting.end());
     parts_.queue->sort(round.order, view);
     if (parts_.reservation != nullptr) {
@@ -111,6 +119,30 @@ class Composed final : public Scheduler {
     }
     if (parts_.queue->hold.kind == HoldRule::Kind::reserve) prepare_profile(round);
     if (displaces()) prepare_victims(round);
+  }
+
+  void prepare_rules(Round& round) const {
+    const ClusterView& view = round.view;
+    if (view.rules->has_quotas()) {
+      for (const JobId id : view.running) {
+        round.held.add(view.job(id), gpus_wanted(view.job(id).shape, round.free));
+      }
+    }
+    for (const Outage& outage : view.rules->outages) {
+      const bool begun = outage.from <= view.now;
+      if (outage.until <= view.now || (!begun && !outage.planned)) continue;
+      round.profile.close({outage.from, outage.until, outage.hosts});
+    }
+    for (const Withheld& out : view.withheld) {
+      if (out.until == TimePoint::max()) continue;
+      round.profile.release_at(out.until, kNobody, std::span(&out.slot, 1));
+    }
+  }
+
+  [[nodiscard]] static bool over_quota(const Round& round, const JobView& job) {
+    const Rules* rules = round.view.rules;
+    if (rules == nullptr || !rules->has_quotas()) return false;
+    return !round.held.broken_quota(*rules, job, gpus_wanted(job.shape, round.free)).empty();
   }
 
   /// Expected releases, and what was promised before to jobs that are still protected: nobody's new
@@ -183,7 +215,8 @@ class Composed final : public Scheduler {
     const auto place = [&](Inventory& free) {
       return place_on(free, round.view, job, round.view.cost);
     };
-    if (parts_.queue->hold.kind != HoldRule::Kind::reserve) return place(round.free);
+    const bool plans = parts_.queue->hold.kind == HoldRule::Kind::reserve;
+    if (!plans && (!round.profile.closes() || !job.estimate)) return place(round.free);
     return round.profile.now(round.free, round.view.now, need(round, job), place);
   }
 
@@ -206,6 +239,7 @@ class Composed final : public Scheduler {
   void start(Round& round, const JobView& job, Placement placement) {
     for (const HostSlot& slot : placement.slots) round.free.take(slot);
     round.started.push_back(job.job);
+    round.held.add(job, gpus_wanted(job.shape, round.free));
     offered_.erase(job.job);
     round.decisions.emplace_back(Start{job.job, std::move(placement)});
     if (parts_.queue->hold.kind != HoldRule::Kind::reserve) return;
@@ -246,6 +280,10 @@ class Composed final : public Scheduler {
       const Placement& held = *round.view.job(victim->job).placement;
       if (placement && overlap(held, *placement)) {
         victim->gone = true;
+        const JobView& gone = round.view.job(victim->job);
+        if (round.view.rules != nullptr && round.view.rules->has_quotas()) {
+          round.held.remove(gone, gpus_wanted(gone.shape, round.free));
+        }
         round.profile.forget(victim->job);
         round.decisions.emplace_back(Preempt{victim->job});
       } else {

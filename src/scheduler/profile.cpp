@@ -42,6 +42,12 @@ std::optional<Placement> Profile::now(Inventory& free, TimePoint now, Duration n
     if (promise.from - now >= need || promise.until <= now) continue;
     for (const HostSlot& slot : promise.slots) closed.close(slot);
   }
+  for (const Closing& closing : closings_) {
+    if (closing.from - now >= need || closing.until <= now) continue;
+    for (const HostId host : closing.hosts) {
+      closed.close({host, whole_host_mask(free.gpus_per_host())});
+    }
+  }
   return place(free);
 }
 
@@ -51,10 +57,13 @@ std::optional<Profile::Window> Profile::earliest(const Inventory& free, TimePoin
   std::ranges::sort(releases_, [](const Release& a, const Release& b) {
     return std::tuple(a.at, a.job) < std::tuple(b.at, b.job);
   });
-  // Places come up when something is given back or a promise has been kept.
+  // Places come up when something is given back, a promise has been kept or hosts open again.
   std::vector<TimePoint> starts{now};
   for (const Release& release : releases_) starts.push_back(std::max(now, release.at));
   for (const Promise& promise : promises_) starts.push_back(std::max(now, promise.until));
+  for (const Closing& closing : closings_) {
+    if (closing.until < TimePoint::max()) starts.push_back(std::max(now, closing.until));
+  }
   std::ranges::sort(starts);
   starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
   Inventory then = free;

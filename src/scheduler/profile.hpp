@@ -55,17 +55,27 @@ class Profile {
     std::vector<HostSlot> slots;
   };
 
+  /// Hosts on which nothing may run in [from, until).
+  struct Closing {
+    TimePoint from{};
+    TimePoint until{};
+    std::span<const HostId> hosts;
+  };
+
   /// The holder of these GPUs is expected to give them back at that time.
   void release_at(TimePoint at, JobId job, std::span<const HostSlot> slots);
   /// The job's expected release does not come: its GPUs are free already.
   void forget(JobId job);
   void promise(Promise promise) { promises_.push_back(std::move(promise)); }
   void withdraw(JobId job);
+  void close(const Closing& closing) { closings_.push_back(closing); }
+  [[nodiscard]] bool closes() const { return !closings_.empty(); }
   /// Can it be kept, by what is expected: are those who hold its GPUs gone by then?
   [[nodiscard]] bool is_sound(const Promise& promise, const Inventory& free) const;
   [[nodiscard]] std::vector<Promise> take_promises() { return std::move(promises_); }
 
-  /// A place on `free` that breaks no promise if kept for `need` from `now` on.
+  /// A place on `free` that breaks no promise and runs into no closing if kept for `need` from
+  /// `now` on.
   [[nodiscard]] std::optional<Placement> now(Inventory& free, TimePoint now, Duration need,
                                              const Place& place) const;
   /// The first time from `now` on at which there is a place for `need` that breaks no promise, if
@@ -81,6 +91,7 @@ class Profile {
   };
   std::vector<Release> releases_;
   std::vector<Promise> promises_;
+  std::vector<Closing> closings_;
 };
 
 }  // namespace railyard::scheduler

@@ -283,6 +283,20 @@ class History {
     }
   }
 
+  void add_held_back(Waiting& wait) const {
+    for (const metrics::HeldBack& held : policy_.jobs[own_].held_back) {
+      const double span = std::min(held.until_s, wait.until_s) - std::max(held.from_s, wait.from_s);
+      if (span <= 0) continue;
+      const auto known = std::find_if(wait.held_back.begin(), wait.held_back.end(),
+                                      [&held](const HeldBy& by) { return by.why == held.why; });
+      if (known == wait.held_back.end()) {
+        wait.held_back.push_back({held.why, span});
+      } else {
+        known->held_s += span;
+      }
+    }
+  }
+
   void close_wait(Explanation& out, bool ended) {
     if (!waiting_) return;
     waiting_->until_s = ended ? last_ : end_;
@@ -292,6 +306,7 @@ class History {
     }
     std::stable_sort(waiting_->holders.begin(), waiting_->holders.end(),
                      [](const Holder& a, const Holder& b) { return a.gpu_s > b.gpu_s; });
+    add_held_back(*waiting_);
     for (const std::uint32_t job : ahead_) waiting_->ahead.push_back(policy_.jobs[job].name);
     for (const std::uint32_t job : overtook_) {
       waiting_->overtaken_by.push_back(policy_.jobs[job].name);

@@ -25,6 +25,7 @@
 #include "railyard/scheduler/placement.hpp"
 #include "railyard/scheduler/placement_cost.hpp"
 #include "railyard/scheduler/predictor.hpp"
+#include "railyard/scheduler/rules.hpp"
 #include "railyard/scheduler/scheduler.hpp"
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/training/program.hpp"
@@ -87,6 +88,7 @@ struct Settings {
   scheduler::Scheduler* scheduler = nullptr;
   Checkpoints checkpoints;
   Failures failures;
+  scheduler::Rules rules;       ///< quotas and outages, whoever schedules
   Duration interval{};          ///< decisions at its multiples; zero: at every arrival and finish
   Duration decision_latency{};  ///< from the decision to the start, charged in simulated time
   Duration horizon = kHorizonMax;
@@ -101,6 +103,13 @@ struct JobRun {
   TimePoint from{};
   TimePoint until{};
   std::vector<scheduler::HostSlot> slots;
+};
+/// A stretch of a wait in which a quota or an outage kept the job from starting, as seen at
+/// scheduling points.
+struct HeldBack {
+  TimePoint from{};
+  TimePoint until{};
+  std::string why;
 };
 /// Jobs named among those that one shared a link with.
 inline constexpr std::size_t kContendersKept = 16;
@@ -122,6 +131,7 @@ struct JobRecord {
   std::optional<scheduler::Placement> placement;
   scheduler::Spread spread;
   std::vector<JobRun> runs;
+  std::vector<HeldBack> held_back;
   /// Jobs with which it could fill a link, the first ones, in order of their numbers.
   std::vector<std::uint32_t> contended_with;
   double work_done = 0;             ///< iterations, or ticks of the recorded duration
@@ -176,13 +186,16 @@ struct Incident {
     finished,
     host_failed,
     host_repaired,
+    held_back,     ///< by a quota or an outage
+    hosts_closed,  ///< by a drain or maintenance, and their end
+    hosts_opened,
     refused  ///< a decision that the cluster did not carry out
   };
   TimePoint at{};
   Kind kind = Kind::arrived;
   std::uint32_t subject = 0;  ///< job, or host of the two that say so; 0 for a refusal
-  std::vector<HostId> hosts;  ///< placed: in rank order
-  std::string why{};          ///< rejected, refused
+  std::vector<HostId> hosts;  ///< placed: in rank order; closed, opened
+  std::string why{};          ///< rejected, held back, refused; which outage
 };
 
 struct Outcome {

@@ -13,6 +13,7 @@
 #include "railyard/core/time.hpp"
 #include "railyard/scheduler/inventory.hpp"
 #include "railyard/scheduler/placement.hpp"
+#include "railyard/scheduler/rules.hpp"
 
 namespace railyard::scheduler {
 
@@ -74,6 +75,9 @@ struct ClusterView {
   const RngStreams* streams = nullptr;   ///< the run's named streams
   std::span<const HostSlot> background;  ///< taken for the whole run by others
   PlacementCost* cost = nullptr;         ///< simulated, of candidates; null: nobody simulates
+  const Rules* rules = nullptr;          ///< of the cluster; null: none
+  /// Taken by outages that last: neither free nor any job's.
+  std::span<const Withheld> withheld{};
 
   [[nodiscard]] const JobView& job(JobId job) const { return jobs[index(job)]; }
 };

@@ -4,7 +4,7 @@
 // Between two events who holds which hosts and who waits is fixed, so a wait is cut into pieces of
 // three kinds: too little was free for the job by numbers; enough was, and jobs submitted before it
 // waited too; enough was, and nobody did (a scheduling interval, a decision's latency, a placement
-// or reservation that wanted more than free hosts). Hosts that had failed are not in a result and
+// or reservation that wanted more than free hosts). Hosts that were out are not in a result and
 // count as free.
 #pragma once
 
@@ -23,6 +23,12 @@ struct Holder {
   double gpu_s = 0;
 };
 
+/// A quota, drain or maintenance window, and how long of a wait it held the job back.
+struct HeldBy {
+  std::string why;
+  double held_s = 0;
+};
+
 /// From submission, or the loss of its GPUs, until it got some.
 struct Waiting {
   double from_s = 0;
@@ -31,6 +37,9 @@ struct Waiting {
   double short_s = 0;
   double behind_s = 0;
   double other_s = 0;
+  /// Rules of the cluster that kept it from starting, with the time that each did: a view of the
+  /// same time, no further part of the sum.
+  std::vector<HeldBy> held_back;
   /// Most that was free while it was too little: whole hosts, or GPUs of one host.
   std::uint32_t most_free = 0;
   std::vector<Holder> holders;            ///< who held most comes first

@@ -115,6 +115,9 @@ class Announced final : public ReservationPolicy {
     Inventory open(view.inventory->topology());
     for (const HostSlot& slot : view.background) open.take(slot);
     Closed closed(open);
+    for (const Withheld& out : view.withheld) {
+      if (out.until > job.submitted) closed.close(out.slot);
+    }
     for (const HostId host : hosts()) {
       closed.close({host, whole_host_mask(open.gpus_per_host())});
     }
