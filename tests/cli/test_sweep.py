@@ -155,6 +155,10 @@ class Answers(Case):
                       for at in setting["points"]]
             mean = setting["policies"]["best_fit"]["iteration_s_mean"]["mean"]
             self.assertAlmostEqual(mean, sum(values) / 3)
+        shown = self.good("sweep", sweep, "--metric", "iteration_s_mean").stdout.splitlines()
+        mean = held["settings"][1]["policies"]["gpu_packing"]["iteration_s_mean"]["mean"]
+        self.assertEqual(shown[-1].split()[0], "32")
+        self.assertIn(f"{mean:.5g}", shown[-1])
         self.refused(2, "--pareto", "sweep", sweep, "--pareto", "nothing")
         self.refused(2, 'did you mean "mfu"', "sweep", sweep, "--metric", "mfus")
         self.refused(2, "did you mean", "sweep", sweep, "--pareto", "mfu,makespan_")
