@@ -215,7 +215,7 @@ std::string printed(const std::vector<Finding>& findings, report::Format format)
 
 }  // namespace
 
-int calibrate(const Arguments& arguments) {
+CommandLine calibrate_options() {
   CommandLine line(
       {"calibrate",
        "",
@@ -226,6 +226,7 @@ int calibrate(const Arguments& arguments) {
         "railyard calibrate --topology topologies/superpod_a100.json --ranks 8 --nccl "
         "all_reduce=tests/cli/nccl.txt"}});
   line.option("gpu", "NAME", "the GPU of the sweep; what the sweep does not tell stays as it is")
+      .member_of("gpus")
       .option("gemm", "FILE", "CSV with m, n, k and time_s, time_us or tflops (and precision)")
       .option("topology", "FILE", "the fabric of the logs")
       .option("ranks", "N", "its first N GPUs ran nccl-tests")
@@ -235,7 +236,10 @@ int calibrate(const Arguments& arguments) {
       .option("out", "DIR", "writes the files there")
       .repeated("set", "/pointer=value", "changes the fabric's description")
       .format_option();
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int calibrate(const CommandLine& line) {
   line.expect_words(0, 0, "no argument");
   const report::Format format = line.format();
   std::vector<Finding> findings;

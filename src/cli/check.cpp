@@ -181,7 +181,7 @@ bool changes_scenarios(const CommandLine& line) {
 
 }  // namespace
 
-int check(const Arguments& arguments) {
+CommandLine check_options() {
   CommandLine line(
       {"check",
        "[BASELINE…]",
@@ -198,7 +198,10 @@ int check(const Arguments& arguments) {
   line.option("add", "SCENARIO", "records a scenario for the first time; wants --reason");
   line.option("reason", "TEXT", "why results moved, for the record");
   line.option("junit", "FILE", "writes the verdicts as JUnit XML, for CI systems");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int check(const CommandLine& line) {
   const std::string reason = line.text("reason").value_or("");
   if (reason.empty() && (line.has("accept") || line.has("add"))) {
     throw config::ConfigError("--accept and --add want a --reason \"why results moved\"");

@@ -27,13 +27,17 @@ struct Row {
   double bus_bytes_per_s = 0;
 };
 
-Operation operation_of(const std::string& word) {
-  if (const auto operation = collective::operation_of(word)) return *operation;
+std::vector<std::string_view> operations() {
   std::vector<std::string_view> names;
   for (std::size_t o = 0; o < collective::kOperations; ++o)
     names.push_back(collective::name(collective::operation_at(o)));
-  throw config::ConfigError(
-      unknown(fmt::format("railyard collective: \"{}\" is no operation", word), word, names));
+  return names;
+}
+
+Operation operation_of(const std::string& word) {
+  if (const auto operation = collective::operation_of(word)) return *operation;
+  throw config::ConfigError(unknown(
+      fmt::format("railyard collective: \"{}\" is no operation", word), word, operations()));
 }
 
 /// An option as a choice of the reader: a name, or JSON with parameters.
@@ -241,7 +245,7 @@ std::string printed(const std::vector<Row>& rows, report::Format format) {
 
 }  // namespace
 
-int collective(const Arguments& arguments) {
+CommandLine collective_options() {
   CommandLine line(
       {"collective",
        "OPERATION",
@@ -252,25 +256,35 @@ int collective(const Arguments& arguments) {
        {"railyard collective all_reduce --topology topologies/superpod_h100.json "
         "--hosts 4 --begin 1MiB --end 1GiB",
         "railyard collective all_to_all --topology topologies/superpod_a100.json "
-        "--ranks 64 --begin 64MiB --algorithm pairwise"}});
+        "--ranks 64 --begin 64MiB --algorithm pairwise"},
+       operations()});
   line.option("topology", "FILE", "the fabric");
   line.option("ranks", "N", "the first N GPUs (default: all)");
   line.option("hosts", "N", "the GPUs of the first N hosts");
   line.option("gpus", "LIST", "these GPUs, rank by rank, as 0-3,8-11");
   line.option("ring-order", "NAME",
-              "rank, or topology: leaves islands, leaves and minipods once each");
+              "rank, or topology: leaves islands, leaves and minipods once each")
+      .one_of({"rank", "topology"});
   line.option("begin", "SIZE", "smallest size (default: 8)");
   line.option("end", "SIZE", "largest size (default: 8GiB, or --begin when given)");
   line.option("factor", "N", "from one size to the next (default: 2)");
   line.option("sizes", "LIST", "these sizes, separated by commas, in place of the three above");
-  line.option("algorithm", "NAME", "see railyard list collectives (default: auto, as NCCL)");
-  line.option("protocol", "NAME", "of auto or one of NCCL's algorithms: ll, ll128 or simple");
-  line.option("routing", "NAME", "see railyard list routings (default: spray)");
-  line.option("form", "NAME", "coupled, or stepped: every transfer a flow (default: coupled)");
+  line.option("algorithm", "NAME", "see railyard list collectives (default: auto, as NCCL)")
+      .one_of({"auto"})
+      .member_of("collectives");
+  line.option("protocol", "NAME", "of auto or one of NCCL's algorithms: ll, ll128 or simple")
+      .one_of({"ll", "ll128", "simple"});
+  line.option("routing", "NAME", "see railyard list routings (default: spray)")
+      .member_of("routings");
+  line.option("form", "NAME", "coupled, or stepped: every transfer a flow (default: coupled)")
+      .one_of({"coupled", "stepped"});
   line.option("launch", "TIME", "of auto: what the host adds per collective (default: 0us)");
   line.repeated("set", "/POINTER=VALUE", "changes a value of the fabric's file");
   line.format_option();
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int collective(const CommandLine& line) {
   line.expect_words(1, 1, "an operation");
   const Operation operation = operation_of(line.words()[0]);
   if (!line.has("topology")) throw config::ConfigError("railyard collective: needs --topology");

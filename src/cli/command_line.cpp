@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
+#include <map>
 #include <sstream>
 #include <thread>
 
+#include "list.hpp"
+#include "memory_limit.hpp"
 #include "output.hpp"
 #include "railyard/bridge/catalogs.hpp"
 #include "railyard/config/document.hpp"
+#include "railyard/config/reader.hpp"
 
 namespace railyard::cli {
 
@@ -19,13 +23,18 @@ namespace options = boost::program_options;
 struct CommandLine::State {
   options::options_description described{"options"};
   options::variables_map values;
+  std::map<std::string, std::vector<std::string>> names;     ///< of values, by option
+  std::map<std::string, std::vector<std::string>> families;  ///< of `railyard list`, likewise
 };
 
 CommandLine::CommandLine(Usage usage)
     : usage_(std::move(usage)), state_(std::make_unique<State>()) {
   flag("help,h", "this text");
+  option("memory-limit", "SIZE",
+         "ends with exit code 4 before this program takes more memory, as 2GiB");
 }
 CommandLine::~CommandLine() = default;
+CommandLine::CommandLine(CommandLine&& other) noexcept = default;
 
 CommandLine& CommandLine::flag(const char* name, const char* help) {
   state_->described.add_options()(name, options::bool_switch(), help);
@@ -50,7 +59,8 @@ CommandLine& CommandLine::simulation_options() {
   plugin_option();
   option("seed", "N", "seed, in place of the scenario's");
   option("jobs", "N", "threads; results do not depend on them (default: all cores)");
-  option("progress", "WHEN", "auto, always or never (default: auto: when stderr is a terminal)");
+  option("progress", "WHEN", "auto, always or never (default: auto: when stderr is a terminal)")
+      .one_of({"auto", "always", "never"});
   return flag("quiet", "no progress and no warnings on stderr");
 }
 
@@ -61,7 +71,40 @@ CommandLine& CommandLine::plugin_option() {
 }
 
 CommandLine& CommandLine::format_option() {
-  return option("format", "FORM", "table, json, csv or markdown (default: table)");
+  return option("format", "FORM", "table, json, csv or markdown (default: table)")
+      .one_of({"table", "json", "csv", "markdown"});
+}
+
+CommandLine& CommandLine::one_of(std::initializer_list<const char*> names) {
+  state_->names[state_->described.options().back()->long_name()].assign(names.begin(), names.end());
+  return *this;
+}
+
+CommandLine& CommandLine::member_of(std::string_view family) {
+  state_->families[state_->described.options().back()->long_name()].emplace_back(family);
+  return *this;
+}
+
+std::vector<OptionText> CommandLine::options() const {
+  std::vector<OptionText> out;
+  for (const auto& option : state_->described.options()) {
+    OptionText text;
+    text.name = option->long_name();
+    const std::string shown =
+        option->canonical_display_name(options::command_line_style::allow_dash_for_short);
+    if (shown.size() == 2 && shown[0] == '-') text.letter = shown[1];
+    const auto& value = *option->semantic();
+    if (value.max_tokens() > 0) text.value = option->format_parameter();
+    text.repeated = value.is_composing();
+    text.help = option->description();
+    if (const auto at = state_->names.find(text.name); at != state_->names.end())
+      text.names = at->second;
+    for (const std::string& family : state_->families[text.name]) {
+      for (std::string& name : members_of(family)) text.names.push_back(std::move(name));
+    }
+    out.push_back(std::move(text));
+  }
+  return out;
 }
 
 namespace {
@@ -101,9 +144,18 @@ bool CommandLine::parse(const Arguments& arguments) {
     throw config::ConfigError(error.what());
   }
   if (state_->values.count("word") > 0) words_ = state_->values["word"].as<Arguments>();
-  if (!has("help")) return true;
-  write_stdout(help());
-  return false;
+  if (has("help")) {
+    write_stdout(help());
+    return false;
+  }
+  if (const auto limit = text("memory-limit")) {
+    const auto size = config::parse_bytes(*limit);
+    if (!size || *size <= Bytes(0))
+      throw config::ConfigError(
+          fmt::format("--memory-limit: expected a size as 2GiB, found \"{}\"", *limit));
+    limit_memory(*size);
+  }
+  return true;
 }
 
 bool CommandLine::has(const std::string& name) const {
@@ -192,20 +244,19 @@ std::string CommandLine::help() const {
   return out;
 }
 
+std::string shell_word(const std::string& word) {
+  const bool plain =
+      !word.empty() && word.find_first_of(" '\"\\$`*?;&|<>(){}[]~#\n\t!") == std::string::npos;
+  if (plain) return word;
+  std::string out = "'";
+  for (const char letter : word)
+    out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return out + "'";
+}
+
 std::string shell_command(const Arguments& arguments) {
   std::string out = "railyard";
-  for (const std::string& argument : arguments) {
-    const bool plain = !argument.empty() &&
-                       argument.find_first_of(" '\"\\$`*?;&|<>(){}[]~#\n") == std::string::npos;
-    if (plain) {
-      out += ' ' + argument;
-      continue;
-    }
-    out += " '";
-    for (const char letter : argument)
-      out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    out += '\'';
-  }
+  for (const std::string& argument : arguments) out += ' ' + shell_word(argument);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,13 +27,25 @@ struct Usage {
   std::string_view arguments;  ///< "SCENARIO…"
   std::string_view about;
   std::vector<std::string_view> examples;  ///< each runs as it stands, in a checkout
+  /// What the first word may be, for completion; empty: names of files.
+  std::vector<std::string_view> first_word = {};
+};
+
+/// A line of a verb's option table.
+struct OptionText {
+  std::string name;   ///< "output"
+  char letter = 0;    ///< 'o', or 0
+  std::string value;  ///< "FILE"; empty for a flag
+  std::string help;
+  bool repeated = false;
+  std::vector<std::string> names;  ///< values to choose from; empty: free
 };
 
 class CommandLine {
  public:
   explicit CommandLine(Usage usage);
-  CommandLine(const CommandLine&) = delete;
-  CommandLine& operator=(const CommandLine&) = delete;
+  CommandLine(CommandLine&& other) noexcept;
+  CommandLine& operator=(CommandLine&&) = delete;
   ~CommandLine();
 
   CommandLine& flag(const char* name, const char* help);
@@ -43,6 +56,10 @@ class CommandLine {
   CommandLine& simulation_options();
   CommandLine& format_option();
   CommandLine& plugin_option();
+  /// Values of the option just declared, for completion; `one_of` has them all, others may exist
+  /// beside those of a family of `railyard list`.
+  CommandLine& one_of(std::initializer_list<const char*> names);
+  CommandLine& member_of(std::string_view family);
 
   /// Parses; prints the help and returns false when --help was asked for. Throws ConfigError.
   [[nodiscard]] bool parse(const Arguments& arguments);
@@ -64,6 +81,8 @@ class CommandLine {
   /// Throws ConfigError unless there are so many words.
   void expect_words(std::size_t least, std::size_t most, std::string_view what) const;
   [[nodiscard]] std::string help() const;
+  [[nodiscard]] const Usage& usage() const { return usage_; }
+  [[nodiscard]] std::vector<OptionText> options() const;
   /// The command as a shell would read it, and the wall time since it started: for meta.json.
   [[nodiscard]] std::string command() const { return command_; }
   [[nodiscard]] double elapsed_s() const;
@@ -77,6 +96,8 @@ class CommandLine {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// The word as a shell reads it: in quotes, where it needs them.
+[[nodiscard]] std::string shell_word(const std::string& word);
 /// "railyard ARGUMENTS…" as a shell would read it.
 [[nodiscard]] std::string shell_command(const Arguments& arguments);
 

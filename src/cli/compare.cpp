@@ -72,7 +72,7 @@ int compare_traces(const std::string& first, const std::string& second) {
 
 }  // namespace
 
-int compare(const Arguments& arguments) {
+CommandLine compare_options() {
   CommandLine line(
       {"compare",
        "A B…",
@@ -85,7 +85,10 @@ int compare(const Arguments& arguments) {
   line.option(
       "tolerance", "SHARE",
       "leaves out metrics within this share of the first, and exits 1 where one moved further");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int compare(const CommandLine& line) {
   line.expect_words(2, 1000, "two or more results");
   const report::Format format = line.format();
   const auto tolerance = tolerance_of(line);

@@ -29,7 +29,7 @@ std::vector<fs::path> bundled_scenarios() {
 
 /// Digest of a scenario, or of all points of a sweep; empty when interrupted.
 std::string digest_of(const CommandLine& line, const fs::path& path) {
-  const auto document = config::Document::parse_file(path);
+  const auto document = read_scenario(path);
   std::vector<scenario::Spec> specs;
   const bool many = sweep::is_sweep(document);
   if (many) {
@@ -52,7 +52,7 @@ std::string digest_of(const CommandLine& line, const fs::path& path) {
 
 }  // namespace
 
-int digest(const Arguments& arguments) {
+CommandLine digest_options() {
   CommandLine line({"digest",
                     "[SCENARIO…]",
                     "Simulates scenarios (all bundled ones when none is named) and prints a "
@@ -61,7 +61,10 @@ int digest(const Arguments& arguments) {
                     "change of behaviour.",
                     {"railyard digest scenarios/quickstart.json", "railyard digest"}});
   line.simulation_options();
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int digest(const CommandLine& line) {
   std::vector<fs::path> paths(line.words().begin(), line.words().end());
   if (paths.empty()) paths = bundled_scenarios();
   Digest total;

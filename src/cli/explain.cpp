@@ -370,7 +370,7 @@ std::size_t index_of(const std::vector<Named>& all, const std::string& name,
 
 }  // namespace
 
-int explain(const Arguments& arguments) {
+CommandLine explain_options() {
   CommandLine line(
       {"explain",
        "RESULT JOB",
@@ -381,9 +381,12 @@ int explain(const Arguments& arguments) {
        {"railyard explain build/quickstart gpt3-175b",
         "railyard explain build/quickstart gpt3-175b --policy arnold_pp --format json"}});
   line.option("policy", "NAME", "one policy set only");
-  line.option("format", "FORM", "table or json (default: table)");
+  line.option("format", "FORM", "table or json (default: table)").one_of({"table", "json"});
   line.plugin_option();
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int explain(const CommandLine& line) {
   line.expect_words(2, 2, "a result and the name of a job");
   const report::Format format = line.format();
   if (format != report::Format::table && format != report::Format::json) {

@@ -98,7 +98,7 @@ Fabric read_fabric(const CommandLine& line) {
   config::Errors errors;
   Fabric fabric;
   fabric.topology = std::make_unique<const topology::Topology>(
-      topology::build_file(*line.text("topology"), errors));
+      topology::build_file(input_file(*line.text("topology"), "topologies"), errors));
   errors.throw_if_any();
   if (line.text("routing").value_or("") == "source") return fabric;
   auto choice = choice_of(line, "routing", "ecmp", "routing", topology::routing_catalog());
@@ -424,17 +424,22 @@ void declare_options(CommandLine& line) {
   line.option("topology", "FILE", "the fabric; src and dst number its GPUs");
   line.option("routing", "NAME",
               "with --topology: see railyard list routings, or source: all flows have links "
-              "(default: ecmp)");
+              "(default: ecmp)")
+      .one_of({"source"})
+      .member_of("routings");
   line.option("seed", "N", "with --routing ecmp: another draw of collisions");
   line.option("links", "FILE", "links in place of a fabric: id,bw_Bps,lat_s,name");
   line.option("routes", "FILE", "with --links: src,dst,links (ids separated by blanks)");
-  line.option("network", "NAME", "see railyard list networks (default: fluid)");
-  line.option("transport", "NAME", "see railyard list transports (default: ideal)");
+  line.option("network", "NAME", "see railyard list networks (default: fluid)")
+      .member_of("networks");
+  line.option("transport", "NAME", "see railyard list transports (default: ideal)")
+      .member_of("transports");
   line.option("faults", "FILE",
               "links that fail, degrade and recover: time,event,link or node,value");
   line.option("timeout", "TIME",
               "with --faults: flows that stand still for so long are given up (default: never)");
-  line.option("start-unit", "UNIT", "of the starts in a .cm file: ps, ns, us, ms or s");
+  line.option("start-unit", "UNIT", "of the starts in a .cm file: ps, ns, us, ms or s")
+      .one_of({"ps", "ns", "us", "ms", "s"});
   line.option("out", "FILE", "writes id,start_s,finish_s of every flow");
   line.option("series", "FILE",
               "writes link,tier,start_s,end_s,utilization,flows: every link over time, and every "
@@ -444,7 +449,7 @@ void declare_options(CommandLine& line) {
 
 }  // namespace
 
-int flows(const Arguments& arguments) {
+CommandLine flows_options() {
   CommandLine line(
       {"flows",
        "FLOWS",
@@ -456,7 +461,10 @@ int flows(const Arguments& arguments) {
   declare_options(line);
   line.format_option();
   line.flag("quiet", "says nothing on stderr");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int flows(const CommandLine& line) {
   line.expect_words(1, 1, "a list of flows");
   if (line.has("topology") == line.has("links")) {
     throw config::ConfigError(

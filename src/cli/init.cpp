@@ -218,7 +218,7 @@ std::string scenario_text(const Answers& answers, const topology::Topology& fabr
 
 }  // namespace
 
-int init(const Arguments& arguments) {
+CommandLine init_options() {
   CommandLine line({"init",
                     "[FILE]",
                     "Writes a commented scenario to begin with (default: scenario.json). Asks five "
@@ -233,7 +233,10 @@ int init(const Arguments& arguments) {
       .option("occupied", "SHARE", "share of the hosts that others hold")
       .option("placements", "LIST", "placements to compare, with commas, the baseline first")
       .flag("force", "overwrites FILE");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int init(const CommandLine& line) {
   line.expect_words(0, 1, "a file to write at most");
   const fs::path file = line.words().empty() ? "scenario.json" : line.words()[0];
   if (fs::exists(file) && !line.has("force")) {

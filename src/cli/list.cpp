@@ -5,11 +5,14 @@
 #include <filesystem>
 
 #include "command_line.hpp"
+#include "list.hpp"
 #include "output.hpp"
+#include "railyard/bridge/catalogs.hpp"
 #include "railyard/cluster/cluster.hpp"
 #include "railyard/collective/choices.hpp"
 #include "railyard/config/catalog.hpp"
 #include "railyard/config/reader.hpp"
+#include "railyard/core/check.hpp"
 #include "railyard/metrics/run_result.hpp"
 #include "railyard/metrics/symptoms.hpp"
 #include "railyard/network/network_model.hpp"
@@ -292,6 +295,16 @@ constexpr std::array<Family, 22> kFamilies{{
     {"symptoms", "what a run warns of, from which cause, with which remedy", symptoms},
 }};
 
+std::vector<std::string_view> family_names() {
+  std::vector<std::string_view> out;
+  for (const Family& family : kFamilies) out.push_back(family.name);
+  return out;
+}
+
+Entries entries_of(const Family& family, const scheduler::Catalogs& catalogs) {
+  return family.entries != nullptr ? family.entries() : family.policies(catalogs);
+}
+
 std::string names_and_summaries(const std::vector<std::pair<std::string, std::string>>& rows) {
   std::size_t width = 0;
   for (const auto& [name, summary] : rows) width = std::max(width, name.size());
@@ -307,14 +320,13 @@ std::string list_text(const Arguments& words, const scheduler::Catalogs& catalog
     for (const Family& family : kFamilies) rows.emplace_back(family.name, family.summary);
     return names_and_summaries(rows);
   }
-  std::vector<std::string_view> known;
-  for (const Family& family : kFamilies) known.push_back(family.name);
+  const std::vector<std::string_view> known = family_names();
   const auto at = std::find(known.begin(), known.end(), words[0]);
   if (at == known.end())
     throw config::ConfigError(
         unknown(fmt::format("\"{}\" is no family", words[0]), words[0], known));
-  const Family& family = kFamilies.at(static_cast<std::size_t>(at - known.begin()));
-  const Entries entries = family.entries != nullptr ? family.entries() : family.policies(catalogs);
+  const Entries entries =
+      entries_of(kFamilies.at(static_cast<std::size_t>(at - known.begin())), catalogs);
   if (words.size() == 1) {
     for (const Entry& entry : entries) rows.emplace_back(entry.name, entry.summary);
     return names_and_summaries(rows);
@@ -331,15 +343,30 @@ std::string list_text(const Arguments& words, const scheduler::Catalogs& catalog
 
 }  // namespace
 
-int list(const Arguments& arguments) {
+std::vector<std::string> members_of(std::string_view family) {
+  const auto names = family_names();
+  const auto at = std::find(names.begin(), names.end(), family);
+  RAILYARD_CHECK(at != names.end(), "an option takes its values from a family there is");
+  std::vector<std::string> out;
+  for (const Entry& entry : entries_of(kFamilies.at(static_cast<std::size_t>(at - names.begin())),
+                                       *bridge::make_catalogs({})))
+    out.push_back(entry.name);
+  return out;
+}
+
+CommandLine list_options() {
   CommandLine line(
       {"list",
        "[FAMILY [NAME]]",
        "What this program can be asked for: the families, the members of one, or one member with "
        "its parameters.",
-       {"railyard list", "railyard list placements", "railyard list placements arnold"}});
+       {"railyard list", "railyard list placements", "railyard list placements arnold"},
+       family_names()});
   line.plugin_option();
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int list(const CommandLine& line) {
   line.expect_words(0, 2, "a family and a name at most");
   write_stdout(list_text(line.words(), *line.catalogs()));
   return kGood;

@@ -1,8 +1,12 @@
 // The only program file: hands the arguments to a verb, and is where every exception ends.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include "command_line.hpp"
 #include "output.hpp"
@@ -20,7 +24,7 @@ std::string overview() {
       "usage: railyard VERB [options] …\n\n"
       "Which scheduler, placement, routing and collective policy should a GPU cluster "
       "run?\n\nverbs:\n";
-  for (const Verb& verb : verbs()) out += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
+  for (const Verb& verb : verbs()) out += fmt::format("  {:<11}{}\n", verb.name, verb.summary);
   return out +
          "\n`railyard VERB --help` has the options of a verb and examples; `railyard --version` "
          "the version.\n"
@@ -45,11 +49,25 @@ int dispatch(const Arguments& arguments) {
   }
   std::vector<std::string_view> names;
   for (const Verb& verb : verbs()) {
-    if (verb.name == arguments[0]) return verb.run({arguments.begin() + 1, arguments.end()});
+    if (verb.name == arguments[0]) {
+      CommandLine line = verb.options();
+      const bool wanted = line.parse({arguments.begin() + 1, arguments.end()});
+      return wanted ? verb.run(line) : kGood;
+    }
     names.push_back(verb.name);
   }
   throw config::ConfigError(
       unknown(fmt::format("\"{}\" is no verb of railyard", arguments[0]), arguments[0], names));
+}
+
+/// Where an allocation fails, by --memory-limit or the system. Nothing here may allocate, and no
+/// destructor may run: others may be half-way through their work.
+[[noreturn]] void end_without_memory() {
+  constexpr std::string_view kText =
+      "out of memory: the limit (--memory-limit, or the system's) is reached; what was finished "
+      "before is kept; raise it, give fewer --jobs, or a smaller scenario\n";
+  static_cast<void>(!::write(STDERR_FILENO, kText.data(), kText.size()));
+  std::_Exit(kIo);
 }
 
 int guarded(const Arguments& arguments) {
@@ -64,6 +82,10 @@ int guarded(const Arguments& arguments) {
   } catch (const IoError& error) {
     say(error.what());
     return kIo;
+  } catch (const std::system_error& error) {  // a thread too many, most likely
+    say(fmt::format("the system refuses: {}; give fewer --jobs, or raise --memory-limit",
+                    error.what()));
+    return kIo;
   } catch (const std::exception& error) {
     say(fmt::format("internal error: {}\nreproduce: {}\nversion: {}", error.what(),
                     shell_command(arguments), metrics::version()));
@@ -76,6 +98,7 @@ int guarded(const Arguments& arguments) {
 }  // namespace railyard::cli
 
 int main(int count, char** values) {
+  std::set_new_handler(railyard::cli::end_without_memory);
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error, exit code 4
   return railyard::cli::guarded({values + 1, values + count});
 }

@@ -78,6 +78,8 @@ fs::path bundled(std::string_view folder) {
   const fs::path here(folder);
   if (fs::is_directory(here, error)) return here;
   fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path shared = program.parent_path().parent_path() / "share/railyard" / folder;
+  if (fs::is_directory(shared, error)) return shared;
   // build/PRESET/railyard stands two folders below the repository.
   for (int up = 0; up < 4 && program.has_relative_path(); ++up) {
     program = program.parent_path();
@@ -87,6 +89,17 @@ fs::path bundled(std::string_view folder) {
     }
   }
   return {};
+}
+
+fs::path input_file(const std::string& word, std::string_view folder) {
+  std::error_code error;
+  const fs::path ours = bundled(folder);
+  if (fs::exists(word, error) || word.empty() || ours.empty() || fs::path(word).is_absolute())
+    return word;
+  for (const fs::path& path : {ours.parent_path() / word, ours / (word + ".json")}) {
+    if (fs::is_regular_file(path, error)) return path;
+  }
+  return word;
 }
 
 std::string shown_path(const fs::path& path) {

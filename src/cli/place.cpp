@@ -171,7 +171,7 @@ void write_files(const fs::path& folder, const PlacedJob& job) {
 
 }  // namespace
 
-int place(const Arguments& arguments) {
+CommandLine place_options() {
   CommandLine line(
       {"place",
        "SCENARIO",
@@ -184,7 +184,10 @@ int place(const Arguments& arguments) {
   line.simulation_options().format_option();
   line.option("job", "NAME", "which job, where the scenario has several");
   line.option("out", "DIR", "writes the files of the launchers there");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int place(const CommandLine& line) {
   line.expect_words(1, 1, "a scenario file");
   const report::Format format = line.format();
   const fs::path path = line.words().front();

@@ -281,7 +281,7 @@ std::string to_json(const PlanRequest& request, const PlanResult& result) {
 
 }  // namespace
 
-int plan(const Arguments& arguments) {
+CommandLine plan_options() {
   CommandLine line(
       {"plan",
        "MODEL",
@@ -295,12 +295,17 @@ int plan(const Arguments& arguments) {
       .option("gpus", "N", "the first N GPUs (default: all)")
       .option("global-batch", "N", "sequences an iteration (default: 1024)")
       .option("precision", "NAME", "bf16, fp16, fp8, tf32 or fp32 (default: bf16)")
+      .one_of({"bf16", "fp16", "fp8", "tf32", "fp32"})
       .option("attention", "NAME", "flash or unfused (default: flash)")
+      .one_of({"flash", "unfused"})
       .option("finalists", "N", "candidates to simulate (default: 16)")
       .option("jobs", "N", "threads; results do not depend on them (default: all cores)")
       .repeated("set", "/pointer=value", "changes the fabric's description, as in /gpu=H100")
       .format_option();
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int plan(const CommandLine& line) {
   const report::Format format = line.format();
   line.expect_words(1, 1, "a model");
   const auto file = line.text("topology");

@@ -12,7 +12,7 @@
 
 namespace railyard::cli {
 
-int report_page(const Arguments& arguments) {
+CommandLine report_page_options() {
   CommandLine line({"report",
                     "RESULT|SWEEP",
                     "Writes a page of charts: one HTML file that opens without a network. RESULT "
@@ -23,7 +23,10 @@ int report_page(const Arguments& arguments) {
   line.option("output,o", "FILE", "the page (default: report.html in the folder of the result)");
   line.option("validation", "FILE",
               "adds published rows beside simulated ones: what `validate --format json` printed");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int report_page(const CommandLine& line) {
   line.expect_words(1, 1, "one result or sweep");
   if (const std::string missing = report::page_missing(); !missing.empty()) {
     throw IoError("railyard report: " + missing);

@@ -71,7 +71,7 @@ void write_timelines(const std::string& file, const std::vector<scenario::Spec>&
 
 }  // namespace
 
-int run(const Arguments& arguments) {
+CommandLine run_options() {
   CommandLine line(
       {"run",
        "SCENARIO…",
@@ -92,13 +92,16 @@ int run(const Arguments& arguments) {
               "writes what happened under every policy set as JSON lines: jobs that arrive, start, "
               "are preempted, finish; hosts that fail; decisions refused");
   line.flag("dry-run", "checks everything, simulates nothing");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int run(const CommandLine& line) {
   line.expect_words(1, 1000, "a scenario file");
   const report::Format format = line.format();
 
   std::vector<config::Document> documents;
   for (const std::string& path : line.words()) {
-    documents.push_back(config::Document::parse_file(path));
+    documents.push_back(read_scenario(path));
     if (!sweep::is_sweep(documents.back())) {
       documents.back() = read_changed(path, line.changes());
     } else if (line.words().size() > 1) {

@@ -31,6 +31,12 @@ constexpr std::array<KindOfFile, 6> kKinds{{
     {"result", "result.json, and the output of --format json", result_schema},
 }};
 
+std::vector<std::string_view> kinds() {
+  std::vector<std::string_view> out;
+  for (const KindOfFile& kind : kKinds) out.push_back(kind.name);
+  return out;
+}
+
 std::string nullable(std::string_view type) {
   return fmt::format(R"({{"type": ["{}", "null"]}})", type);
 }
@@ -172,24 +178,25 @@ std::string result_schema() {
                                         {"description", text()}}));
 }
 
-int schema(const Arguments& arguments) {
+CommandLine schema_options() {
   CommandLine line({"schema",
                     "[KIND]",
                     "The JSON Schema (draft 2020-12) of a kind of file, for editors and "
                     "validators; without a kind, the kinds.",
-                    {"railyard schema", "railyard schema scenario"}});
-  if (!line.parse(arguments)) return kGood;
+                    {"railyard schema", "railyard schema scenario"},
+                    kinds()});
+  return line;
+}
+
+int schema(const CommandLine& line) {
   line.expect_words(0, 1, "a kind of file at most");
-  std::string kinds;
-  std::vector<std::string_view> names;
-  for (const KindOfFile& kind : kKinds) {
-    kinds += fmt::format("{:<12}{}\n", kind.name, kind.summary);
-    names.push_back(kind.name);
-  }
   if (line.words().empty()) {
-    write_stdout(kinds);
+    std::string out;
+    for (const KindOfFile& kind : kKinds) out += fmt::format("{:<12}{}\n", kind.name, kind.summary);
+    write_stdout(out);
     return kGood;
   }
+  const std::vector<std::string_view> names = kinds();
   const std::string& wanted = line.words()[0];
   const auto at = std::find(names.begin(), names.end(), wanted);
   if (at == names.end())

@@ -89,7 +89,7 @@ std::string money() {
 std::string root(std::string_view title, std::string_view schema) {
   return fmt::format(
              R"({{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": {}, {})",
-             quoted(title), schema.substr(1)) +
+             json_schema::quoted(title), schema.substr(1)) +
          '\n';
 }
 

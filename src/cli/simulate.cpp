@@ -71,8 +71,12 @@ std::vector<Simulated> simulate(const CommandLine& line, std::span<const scenari
   return out;
 }
 
+config::Document read_scenario(const std::filesystem::path& path) {
+  return config::Document::parse_file(input_file(path.string(), "scenarios"));
+}
+
 config::Document read_changed(const std::filesystem::path& path, const sweep::Changes& changes) {
-  config::Document document = config::Document::parse_file(path);
+  config::Document document = read_scenario(path);
   for (const auto& [pointer, value] : changes) document = document.set(pointer, value);
   return document;
 }

@@ -40,7 +40,10 @@ struct Wishes {
                                               std::span<const scenario::Spec> specs,
                                               const Wishes& wishes = {});
 
-/// The file with the changes applied.
+/// A scenario or sweep: a file, one of those that come with the program, or the name of one.
+[[nodiscard]] config::Document read_scenario(const std::filesystem::path& path);
+
+/// The same with the changes applied.
 [[nodiscard]] config::Document read_changed(const std::filesystem::path& path,
                                             const sweep::Changes& changes);
 

@@ -119,7 +119,7 @@ int run_sweep(const CommandLine& line, const config::Document& document) {
   return exit_code();
 }
 
-int sweep(const Arguments& arguments) {
+CommandLine sweep_options() {
   CommandLine line(
       {"sweep",
        "SWEEP",
@@ -141,9 +141,12 @@ int sweep(const Arguments& arguments) {
   line.option("metric", "METRIC", "prints this metric of every setting, a column a policy set");
   line.option("pareto", "METRIC,METRIC", "prints the settings that nothing beats in both metrics");
   line.flag("dry-run", "checks every point, simulates nothing");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int sweep(const CommandLine& line) {
   line.expect_words(1, 1, "one sweep file");
-  const auto document = config::Document::parse_file(line.words()[0]);
+  const auto document = read_scenario(line.words()[0]);
   if (!sweep::is_sweep(document)) {
     throw config::ConfigError(fmt::format(
         "{}: no sweep: it has no \"scenario\" with a \"grid\" or \"points\"; see railyard run",

@@ -139,7 +139,7 @@ std::string to_json(const topology::Topology& fabric, const topology::Descriptio
 }  // namespace
 
 topology::Topology read_topology(const CommandLine& line, const std::string& path) {
-  config::Document description = topology::describe_file(path);
+  config::Document description = topology::describe_file(input_file(path, "topologies"));
   for (const auto& [pointer, value] : line.changes()) description = description.set(pointer, value);
   config::Errors errors;
   auto fabric = topology::build(description.root(), errors);
@@ -212,6 +212,12 @@ constexpr std::array<Action, 5> kActions{{{"show", &show_topology},
                                           {"bandwidth", &show_bandwidth},
                                           {"bottlenecks", &show_bottlenecks}}};
 
+std::vector<std::string_view> action_names() {
+  std::vector<std::string_view> out;
+  for (const Action& action : kActions) out.push_back(action.name);
+  return out;
+}
+
 constexpr std::string_view kAbout =
     "FILE is a topology file, or what another program prints of a fabric (`railyard list "
     "readers`).\n"
@@ -225,7 +231,7 @@ constexpr std::string_view kAbout =
 
 }  // namespace
 
-int topology(const Arguments& arguments) {
+CommandLine topology_options() {
   CommandLine line(
       {"topology",
        "show|validate|convert|bandwidth|bottlenecks FILE",
@@ -233,32 +239,37 @@ int topology(const Arguments& arguments) {
        {"railyard topology show topologies/clos_minipod_2048.json",
         "railyard topology bandwidth topologies/superpod_a100.json",
         "railyard topology bottlenecks topologies/clos_minipod_2048.json --pattern shift --shift 8",
-        "railyard topology convert topologies/superpod_a100.json --to slurm"}});
+        "railyard topology convert topologies/superpod_a100.json --to slurm"},
+       action_names()});
   line.format_option();
   line.repeated("set", "/POINTER=VALUE",
                 "changes the description; of another program's file, adds what it does not say");
-  line.option("to", "FORMAT", "convert: json, graphml, graphviz, simai, htsim, slurm or host");
+  line.option("to", "FORMAT", "convert: json, graphml, graphviz, simai, htsim, slurm or host")
+      .member_of("writers");
   line.option("output,o", "FILE", "convert: write here instead of stdout");
   line.option("routing", "NAME",
-              "bandwidth, bottlenecks: a name, or JSON with parameters (default: spray)");
+              "bandwidth, bottlenecks: a name, or JSON with parameters (default: spray)")
+      .member_of("routings");
   line.option("pattern", "NAME",
-              "bottlenecks: permutation, all_to_all, ring, shift or incast (default: permutation)");
+              "bottlenecks: permutation, all_to_all, ring, shift or incast (default: permutation)")
+      .one_of({"permutation", "all_to_all", "ring", "shift", "incast"});
   line.option("shift", "N", "bottlenecks: GPUs that a shift is wide (default: those of a host)");
   line.option("target", "GPU", "bottlenecks: where an incast ends (default: 0)");
   line.option("seed", "N", "bottlenecks: of the permutation (default: 1)");
   line.option("top", "N", "bottlenecks: links to list (default: 10)");
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int topology(const CommandLine& line) {
   line.expect_words(2, 2, "show, validate, convert, bandwidth or bottlenecks, and a file");
   const std::string& action = line.words()[0];
-  std::vector<std::string_view> known;
   for (const Action& each : kActions) {
-    known.push_back(each.name);
     if (each.name != action) continue;
     each.run(line, read_topology(line, line.words()[1]));
     return kGood;
   }
   throw config::ConfigError(
-      unknown(fmt::format("\"{}\" is no action of topology", action), action, known));
+      unknown(fmt::format("\"{}\" is no action of topology", action), action, action_names()));
 }
 
 }  // namespace railyard::cli

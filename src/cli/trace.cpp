@@ -105,7 +105,7 @@ config::Document with_network(config::Document context, const std::vector<std::s
 
 /// A description's own file, seen from the working directory.
 config::Document fabric_file(const std::string& path) {
-  const auto document = topology::describe_file(path);
+  const auto document = topology::describe_file(input_file(path, "topologies"));
   const auto file = document.root().find("file");
   if (!file || !file->is_string()) return document;
   const auto from = std::filesystem::path(path).parent_path() / file->string();
@@ -184,6 +184,9 @@ int validate(const CommandLine& line, const std::string& path) {
   return kGood;
 }
 
+const std::vector<std::string_view> kActions{"record",   "replay",  "info",
+                                             "validate", "convert", "generate"};
+
 void declare_options(CommandLine& line) {
   line.repeated("set", "/pointer=value",
                 "record: change the scenario at a JSON pointer (repeatable)");
@@ -191,16 +194,21 @@ void declare_options(CommandLine& line) {
   line.option("policy", "NAME",
               "record: the policy set that places the job (default: the baseline)");
   line.option("out", "FILE", "record, convert, replay, generate: the file to write");
-  line.option("to", "FORMAT", "convert: recording, or see railyard list trace_writers; job_csv");
+  line.option("to", "FORMAT", "convert: recording, or see railyard list trace_writers; job_csv")
+      .one_of({"recording", "job_csv"})
+      .member_of("trace_writers");
   line.option("reader", "NAME",
               "how a foreign file is read, also as {\"name\": …, parameters}; see railyard list "
-              "trace_readers and job_readers");
+              "trace_readers and job_readers")
+      .member_of("trace_readers")
+      .member_of("job_readers");
   line.option("profile", "NAME", "generate: a file of workloads/profiles, or one of your own");
   line.option("load", "SHARE", "generate: GPU time asked for (default: 0.8)");
   line.option("gpus", "N", "generate: of the cluster");
   line.option("days", "D", "generate: over which jobs are submitted (default: 30)");
   line.option("absent", "WORD",
-              "ranks without a file: refuse (default), or join what the others do");
+              "ranks without a file: refuse (default), or join what the others do")
+      .one_of({"refuse", "join"});
   line.option("perfetto", "FILE", "replay: writes a timeline for ui.perfetto.dev");
   line.option("topology", "FILE", "replay: on this fabric instead of the recorded one");
   line.repeated("network", "key=value,…",
@@ -209,7 +217,7 @@ void declare_options(CommandLine& line) {
 
 }  // namespace
 
-int trace(const Arguments& arguments) {
+CommandLine trace_options() {
   CommandLine line(
       {"trace",
        "record|replay|info|validate|convert|generate [FILE]",
@@ -236,9 +244,13 @@ int trace(const Arguments& arguments) {
         "railyard trace validate build/iteration",
         "railyard trace generate --profile acme_kalos --load 0.8 --gpus 2416 --days 30 --seed 1 "
         "--out build/jobs.csv",
-        "railyard trace info build/jobs.csv"}});
+        "railyard trace info build/jobs.csv"},
+       kActions});
   declare_options(line);
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int trace(const CommandLine& line) {
   if (!line.words().empty() && line.words()[0] == "generate") {
     line.expect_words(1, 1, "generate, and no file");
     return generate_job_trace(line);
@@ -259,8 +271,7 @@ int trace(const Arguments& arguments) {
     return kGood;
   }
   throw config::ConfigError(
-      unknown(fmt::format("\"{}\" is no action of trace", action), action,
-              {"record", "replay", "info", "validate", "convert", "generate"}));
+      unknown(fmt::format("\"{}\" is no action of trace", action), action, kActions));
 }
 
 }  // namespace railyard::cli

@@ -175,7 +175,7 @@ std::string to_json(const std::vector<ValidationResult>& results,
 
 }  // namespace
 
-int validate(const Arguments& arguments) {
+CommandLine validate_options() {
   CommandLine line(
       {"validate",
        "[TABLE…]",
@@ -188,7 +188,10 @@ int validate(const Arguments& arguments) {
       .option("jobs", "N", "threads; results do not depend on them (default: all cores)")
       .flag("summary", "tables only, no rows")
       .format_option();
-  if (!line.parse(arguments)) return kGood;
+  return line;
+}
+
+int validate(const CommandLine& line) {
   const report::Format format = line.format();
   study::Changes changes = line.changes();
   for (auto& [field, value] : changes) field.erase(0, field.find_first_not_of('/'));

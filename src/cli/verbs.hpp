@@ -1,6 +1,6 @@
-// The verbs of `railyard`, one a file. A verb gets its arguments and returns an exit code; what
-// goes wrong is thrown and ends
-// in main.cpp.
+// The verbs of `railyard`, one a file. A verb says which options it has, gets them parsed and
+// returns an exit code; what goes wrong is thrown and ends in main.cpp. Help, manual pages and the
+// completion of shells are made from the options.
 #pragma once
 
 #include <span>
@@ -9,6 +9,8 @@
 #include <vector>
 
 namespace railyard::cli {
+
+class CommandLine;
 
 /// Exit codes; a contract with scripts.
 enum Exit : int {
@@ -25,27 +27,50 @@ using Arguments = std::vector<std::string>;
 struct Verb {
   std::string_view name;
   std::string_view summary;
-  int (*run)(const Arguments& arguments);
+  CommandLine (*options)();
+  int (*run)(const CommandLine& line);
 };
 [[nodiscard]] std::span<const Verb> verbs();
 
-int run(const Arguments& arguments);
-int explain(const Arguments& arguments);
-int sweep(const Arguments& arguments);
-int check(const Arguments& arguments);
-int compare(const Arguments& arguments);
-int list(const Arguments& arguments);
-int topology(const Arguments& arguments);
-int place(const Arguments& arguments);
-int calibrate(const Arguments& arguments);
-int flows(const Arguments& arguments);
-int collective(const Arguments& arguments);
-int trace(const Arguments& arguments);
-int digest(const Arguments& arguments);
-int validate(const Arguments& arguments);
-int plan(const Arguments& arguments);
-int schema(const Arguments& arguments);
-int report_page(const Arguments& arguments);
-int init(const Arguments& arguments);
+CommandLine run_options();
+int run(const CommandLine& line);
+CommandLine explain_options();
+int explain(const CommandLine& line);
+CommandLine sweep_options();
+int sweep(const CommandLine& line);
+CommandLine check_options();
+int check(const CommandLine& line);
+CommandLine compare_options();
+int compare(const CommandLine& line);
+CommandLine list_options();
+int list(const CommandLine& line);
+CommandLine topology_options();
+int topology(const CommandLine& line);
+CommandLine place_options();
+int place(const CommandLine& line);
+CommandLine calibrate_options();
+int calibrate(const CommandLine& line);
+CommandLine flows_options();
+int flows(const CommandLine& line);
+CommandLine collective_options();
+int collective(const CommandLine& line);
+CommandLine trace_options();
+int trace(const CommandLine& line);
+CommandLine digest_options();
+int digest(const CommandLine& line);
+CommandLine validate_options();
+int validate(const CommandLine& line);
+CommandLine plan_options();
+int plan(const CommandLine& line);
+CommandLine schema_options();
+int schema(const CommandLine& line);
+CommandLine report_page_options();
+int report_page(const CommandLine& line);
+CommandLine init_options();
+int init(const CommandLine& line);
+CommandLine completion_options();
+int completion(const CommandLine& line);
+CommandLine man_options();
+int man(const CommandLine& line);
 
 }  // namespace railyard::cli

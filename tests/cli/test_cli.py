@@ -21,7 +21,7 @@ PROGRAM = ""
 SMALL = "tests/cli/small.json"
 SWEEP = "tests/cli/sweep.json"
 VERBS = ["run", "explain", "sweep", "compare", "report", "check", "topology", "flows", "trace",
-         "list", "digest", "schema", "plan", "place", "calibrate", "init"]
+         "list", "digest", "schema", "plan", "place", "calibrate", "init", "completion", "man"]
 SECONDS = 300  # ends a hang, nothing else
 
 
