@@ -103,7 +103,63 @@ void append(int file, const std::filesystem::path& path, std::string_view text) 
   if (::fdatasync(file) != 0) fail(path, "cannot be flushed to the disk");
 }
 
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// What a log holds.
+struct Log {
+  bool begun = false;  ///< its first line is whole
+  bool torn = false;   ///< its last line is not
+  std::map<std::size_t, std::string> points;
+  std::size_t damaged = 0;
+};
+
+void check_header(std::string_view line, const std::filesystem::path& path,
+                  const Identity& identity, bool resume) {
+  if (!resume) {
+    throw config::ConfigError(
+        fmt::format("{}: holds points of a sweep; `railyard sweep --resume` goes on with it, "
+                    "another --out begins anew",
+                    path.string()));
+  }
+  if (line != header_of(identity)) {
+    throw config::ConfigError(
+        fmt::format("{}: was begun with another {}; its points are not mixed with these: give "
+                    "another --out",
+                    path.string(), differing(line, identity)));
+  }
+}
+
+Log parse_log(std::string_view text, const std::filesystem::path& path, const Identity& identity,
+              bool resume) {
+  Log out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    out.torn = end == text.size();
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!out.begun) {
+      if (out.torn) break;  // killed while it began: no point was finished
+      check_header(line, path, identity, resume);
+      out.begun = true;
+    } else if (auto record = record_of(line)) {
+      out.points[record->point] = std::move(record->text);
+    } else if (!line.empty()) {
+      ++out.damaged;
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+std::map<std::size_t, std::string> read_points(const std::filesystem::path& folder,
+                                               const Identity& identity) {
+  const std::filesystem::path path = folder / "points.log";
+  return parse_log(text_of(path), path, identity, true).points;
+}
 
 Store::Store(const std::filesystem::path& folder, const Identity& identity, bool resume)
     : path_(folder / "points.log") {
@@ -131,51 +187,14 @@ Store::~Store() {
 }
 
 void Store::read(const Identity& identity, bool resume) {
-  std::string text;
-  {
-    std::ifstream in(path_, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  }
-  const std::string header = header_of(identity);
-  std::size_t at = 0;
-  bool first = true;
-  bool torn = false;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = std::string_view(text).substr(at, end - at);
-    torn = end == text.size();
-    at = end + 1;
-    if (first) {
-      first = false;
-      if (torn) {  // killed while it began: no point was finished
-        text.clear();
-        break;
-      }
-      if (!resume) {
-        throw config::ConfigError(
-            fmt::format("{}: holds points of a sweep; `railyard sweep --resume` goes on with it, "
-                        "another --out begins anew",
-                        path_.string()));
-      }
-      if (line != header) {
-        throw config::ConfigError(
-            fmt::format("{}: was begun with another {}; its points are not mixed with these: give "
-                        "another --out",
-                        path_.string(), differing(line, identity)));
-      }
-      continue;
-    }
-    if (auto record = record_of(line)) {
-      points_[record->point] = std::move(record->text);
-    } else if (!line.empty()) {
-      ++damaged_;
-    }
-  }
-  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (text.empty() ? O_TRUNC : 0);
+  Log log = parse_log(text_of(path_), path_, identity, resume);
+  points_ = std::move(log.points);
+  damaged_ = log.damaged;
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (log.begun ? 0 : O_TRUNC);
   file_ = ::open(path_.c_str(), flags, 0666);
   if (file_ < 0) fail(path_, "cannot be written");
-  if (text.empty()) append(file_, path_, header + '\n');
-  if (!text.empty() && torn) append(file_, path_, "\n");
+  if (!log.begun) append(file_, path_, header_of(identity) + '\n');
+  if (log.begun && log.torn) append(file_, path_, "\n");
 }
 
 const std::string* Store::find(std::size_t point) const {

@@ -48,4 +48,9 @@ class Store {
   std::size_t damaged_ = 0;
 };
 
+/// Points of a folder's log that are whole, whoever writes to it meanwhile; none where there is no
+/// log. Throws ConfigError where they are those of another sweep.
+[[nodiscard]] std::map<std::size_t, std::string> read_points(const std::filesystem::path& folder,
+                                                             const Identity& identity);
+
 }  // namespace railyard::sweep
