@@ -9,6 +9,7 @@
 #include "railyard/config/document.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/report/page.hpp"
+#include "report_export.hpp"
 
 namespace railyard::cli {
 
@@ -19,10 +20,14 @@ CommandLine report_page_options() {
                     "is the folder that `run --out`\n"
                     "wrote (or its result.json, without the charts of detail.json), SWEEP that of "
                     "`sweep --out`.",
-                    {"railyard report build/quickstart -o build/quickstart.html"}});
+                    {"railyard report build/quickstart -o build/quickstart.html",
+                     "railyard report build/quickstart --export build/charts"}});
   line.option("output,o", "FILE", "the page (default: report.html in the folder of the result)");
   line.option("validation", "FILE",
               "adds published rows beside simulated ones: what `validate --format json` printed");
+  line.option("export", "DIR",
+              "writes every chart of the page there as ID.svg and ID.png, for papers, in place of "
+              "the page; chromium draws them (or the browser that the variable CHROMIUM names)");
   return line;
 }
 
@@ -35,6 +40,11 @@ int report_page(const CommandLine& line) {
   std::optional<std::filesystem::path> validation;
   if (const auto given = line.text("validation")) validation = *given;
   const std::string page = report::page_html(source, validation);
+  if (const auto charts = line.text("export")) {
+    const std::size_t count = export_charts(page, *charts);
+    write_stdout(fmt::format("{}: {} charts, each as SVG and PNG\n", *charts, count));
+    if (!line.has("output")) return kGood;
+  }
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(source, ignored);
   std::filesystem::path out = (folder ? source : source.parent_path()) / "report.html";

@@ -6,10 +6,13 @@ import csv
 import json
 import os
 import pathlib
+import re
 import shutil
+import struct
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -69,9 +72,52 @@ class Page(unittest.TestCase):
     def test_one_large_job(self):
         page = self.of_run("quickstart", "comparison,why,groups,iteration,topology,gantt",
                            "scenarios/quickstart.json")
+        charts = self.pictures(WORK / "quickstart",
+                               ["gantt", "groups", "iteration", "topology", "why"])
+        self.bars_are_as_long_as_the_numbers(charts / "why.svg", WORK / "quickstart/result.json")
         text = page.read_text()
         self.assertIn("Apache License", text)
         self.assertIn("Redistribution and use in source and binary forms", text)
+
+    def pictures(self, folder, names):
+        """Every chart as SVG and PNG: whole, nothing fetched, the PNG of twice the size."""
+        charts = WORK / f"{folder.name} charts"
+        shutil.rmtree(charts, ignore_errors=True)
+        said = self.good("report", folder, "--export", charts)
+        self.assertIn(f"{len(names)} charts", said)
+        self.assertEqual(sorted(file.name for file in charts.iterdir()),
+                         sorted(f"{name}.{form}" for name in names for form in ("png", "svg")))
+        for name in names:
+            root = ElementTree.parse(charts / f"{name}.svg").getroot()
+            size = [round(2 * float(root.get(key))) for key in ("width", "height")]
+            png = (charts / f"{name}.png").read_bytes()
+            self.assertEqual((png[:8], list(struct.unpack(">II", png[16:24]))),
+                             (b"\x89PNG\r\n\x1a\n", size))
+            text = (charts / f"{name}.svg").read_text()
+            self.assertNotRegex(text, r"NaN|undefined|href=\"[^#d]|url\((?!#)")
+            self.assertGreater(len(list(root.iter("{http://www.w3.org/2000/svg}path"))), 5)
+        return charts
+
+    def bars_are_as_long_as_the_numbers(self, svg, result):
+        """Bars of contention, in its colour: as long, one to the other, as the times."""
+        drawn = re.findall(r'<path d="M[\d.]+ [\d.]+l([\d.]+) 0[^>]*fill="#d55e00"[^>]*'
+                           r'data_index="(\d+)"', svg.read_text())
+        policies = json.loads(result.read_text())["policies"].values()
+        wanted = [policy["metrics"]["attribution"]["contention"] for policy in policies]
+        self.assertEqual([int(at) for _, at in drawn], list(range(len(wanted))))
+        bars = [float(width) for width, _ in drawn]
+        for bar, value in zip(bars, wanted):  # to a tenth of a pixel
+            self.assertAlmostEqual(bar, value / max(wanted) * max(bars), delta=0.11)
+
+    def test_without_a_browser_it_says_what_is_missing(self):
+        folder = WORK / "small"
+        self.good("run", "tests/cli/small.json", "--out", folder, "--quiet")
+        done = subprocess.run([PROGRAM, "report", folder, "--export", WORK / "none"], cwd=ROOT,
+                              capture_output=True, text=True, check=False,
+                              env={"CHROMIUM": "/no/such/browser", "PATH": os.environ["PATH"]})
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("/no/such/browser does not open the page", done.stderr)
+        self.assertEqual(list((WORK / "none").glob("*")), [])
 
     def test_many_jobs_and_names_that_would_end_the_script(self):
         """A name of a job is the user's: it may hold what ends a script or a line of one."""

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace railyard::report {
 
@@ -20,6 +21,16 @@ namespace railyard::report {
 /// a detail.json of another run) or IoError (unreadable). Checked: page_missing() is empty.
 [[nodiscard]] std::string page_html(const std::filesystem::path& source,
                                     const std::optional<std::filesystem::path>& validation);
+
+/// A chart of a page as pictures.
+struct ChartPicture {
+  std::string id;  ///< "completion"; letters, digits, - and _
+  std::string svg;
+  std::string png;  ///< of twice the size
+};
+/// The pictures that a page leaves in its document where a browser opened it with "#export", from
+/// the document's text. Throws ResultError where there are none.
+[[nodiscard]] std::vector<ChartPicture> exported_charts(const std::string& document);
 
 /// JSON that may stand in a <script>: no tag can end in it, no line separator breaks it.
 [[nodiscard]] std::string script_safe(const std::string& json);

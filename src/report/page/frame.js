@@ -122,3 +122,58 @@ export function redraw () {
 export function drawAll () {
   for (const chart of charts.values()) chart.draw()
 }
+
+const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+
+/** The keys of a chart, in lines below it: their SVG and how high it is. */
+function keysBelow (keys, width, top, look) {
+  const measure = document.createElement('canvas').getContext('2d')
+  const font = look.option.textStyle.fontFamily
+  measure.font = `12px ${font}`
+  let [left, line] = [8, 0]
+  const parts = keys.map(([colour, text]) => {
+    const wide = 18 + measure.measureText(text).width
+    if (left > 8 && left + wide > width) [left, line] = [8, line + 1]
+    const y = top + 4 + 20 * line
+    const part = `<rect x="${left}" y="${y}" width="12" height="12" fill="${escaped(colour)}"/><text x="${left + 17}" y="${y + 10.5}" font-size="12" font-family="${escaped(font)}" fill="${look.ink}">${escaped(text)}</text>`
+    left += wide + 16
+    return part
+  })
+  return { text: parts.join(''), height: keys.length ? 24 + 20 * line : 0 }
+}
+
+/** Without what only a reader's hand can use: sliders, and a legend that is turned like pages. */
+function unattended (option) {
+  const zooms = [option.dataZoom ?? []].flat().map((zoom) => ({ ...zoom, show: false }))
+  const legend = option.legend && { ...option.legend, type: 'plain' }
+  return { ...option, ...(zooms.length ? { dataZoom: zooms } : {}), ...(legend ? { legend } : {}) }
+}
+
+/** Every chart as SVG text and as a PNG of twice its size, with its keys. */
+export async function exported () {
+  const out = []
+  for (const id of charts.keys()) document.getElementById(id).classList.add('wide')
+  for (const [id, chart] of charts) {
+    chart.draw()
+    const look = base()
+    const [width, height] = [chart.instance.getWidth(), chart.instance.getHeight()]
+    const still = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height })
+    still.setOption({ ...look.option, ...unattended(chart.drawn.option) })
+    const inner = still.renderToSVGString()
+    still.dispose()
+    const keys = keysBelow(chart.drawn.keys ?? [], width, height, look)
+    const whole = height + keys.height
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${whole}" viewBox="0 0 ${width} ${whole}"><rect width="${width}" height="${whole}" fill="${look.card}"/>${inner}${keys.text}</svg>`
+    out.push({ id, svg, png: await pngOf(svg, width, whole) })
+  }
+  return out
+}
+
+async function pngOf (svg, width, height) {
+  const image = new Image()
+  image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(svg)
+  await image.decode()
+  const canvas = element('canvas', { width: 2 * width, height: 2 * height })
+  canvas.getContext('2d').drawImage(image, 0, 0, 2 * width, 2 * height)
+  return canvas.toDataURL('image/png').split(',')[1]
+}

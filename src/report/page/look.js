@@ -68,7 +68,7 @@ export function base () {
     ink, soft, line, axis, card: style('--card'),
     option: {
       animation: false, backgroundColor: 'transparent',
-      textStyle: { color: ink, fontFamily: 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif' },
+      textStyle: { color: ink, fontFamily: "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif" },
       tooltip: {
         confine: true, backgroundColor: style('--card'), borderColor: line,
         textStyle: { color: ink, fontSize: 12.5 }, extraCssText: 'max-width:340px;white-space:normal'

@@ -2,9 +2,9 @@
 import * as echarts from 'echarts/core'
 import { BarChart, CustomChart, HeatmapChart, LineChart, LinesChart, ScatterChart } from 'echarts/charts'
 import { AxisPointerComponent, DataZoomComponent, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent } from 'echarts/components'
-import { CanvasRenderer } from 'echarts/renderers'
+import { CanvasRenderer, SVGRenderer } from 'echarts/renderers'
 import { comparison } from './comparison.js'
-import { charts, drawAll, element, redraw, watch } from './frame.js'
+import { charts, drawAll, element, exported, redraw, watch } from './frame.js'
 import * as format from './format.js'
 import { iteration, whySlow } from './iteration.js'
 import { completionTimes, gantt, overTime } from './jobs.js'
@@ -13,7 +13,7 @@ import { heatMap, pareto, settings } from './sweep.js'
 import { validation } from './validation.js'
 
 echarts.use([BarChart, CustomChart, HeatmapChart, LineChart, LinesChart, ScatterChart, AxisPointerComponent,
-  DataZoomComponent, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer])
+  DataZoomComponent, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer, SVGRenderer])
 
 const data = JSON.parse(document.getElementById('data').textContent)
 
@@ -105,3 +105,9 @@ body()
 watch()
 // For those who want the numbers behind a chart.
 window.railyard = { data, charts, drawAll }
+// `railyard report --export` opens the page so, and takes what is left in it.
+if (location.hash === '#export') {
+  exported().then((list) => {
+    document.body.replaceChildren(element('pre', { id: 'exported' }, btoa(unescape(encodeURIComponent(JSON.stringify(list))))))
+  })
+}
