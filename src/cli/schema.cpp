@@ -138,7 +138,9 @@ std::string cluster_schema() {
   return whole(
       {{"gpus_per_host", integer(1)},
        {"leaves", array_of(whole({{"name", text()}, {"minipod", text()}, {"hosts", text()}}))},
-       {"background", text()}});
+       {"background", text()},
+       {"gpus", integer(1)},
+       {"occupied_gpus", integer(0)}});
 }
 
 }  // namespace

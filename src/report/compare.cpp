@@ -74,6 +74,10 @@ metrics::ClusterResult read_cluster(const Value& value) {
         {leaf.at("name").text(), leaf.at("minipod").text(), leaf.at("hosts").text()});
   });
   cluster.background = value.at("background").text();
+  // Results of earlier builds do not have them.
+  if (value.has("gpus")) cluster.gpus = value.at("gpus").integer<std::uint64_t>().value_or(0);
+  if (value.has("occupied_gpus"))
+    cluster.occupied_gpus = value.at("occupied_gpus").integer<std::uint64_t>().value_or(0);
   return cluster;
 }
 

@@ -248,6 +248,8 @@ void add_cluster(JsonWriter& json, const metrics::ClusterResult& cluster) {
   }
   json.close(']');
   json.member("background", cluster.background);
+  json.member("gpus", cluster.gpus);
+  json.member("occupied_gpus", cluster.occupied_gpus);
   json.close('}');
 }
 

@@ -12,6 +12,7 @@ std::string result_table(const metrics::RunResult& result) {
   out += '\n' + to_text(comparison_columns(result, decided));
   if (const auto table = attribution_columns(result)) out += '\n' + to_text(*table);
   if (const auto table = cost_columns(result)) out += '\n' + to_text(*table);
+  if (const auto table = utilization_columns(result)) out += '\n' + to_text(*table);
   if (const auto table = hot_link_columns(result, decided)) out += '\n' + to_text(*table);
   const auto sentences = why(result, decided);
   if (!sentences.empty()) out += '\n';

@@ -30,6 +30,16 @@ namespace railyard::report {
 /// Sentences: what ails the jobs, under which policies, from which cause, and the remedy.
 [[nodiscard]] std::vector<std::string> symptoms(const metrics::RunResult& result);
 
+/// GPUs that the jobs of a policy held, the mean over each of `slices` equal parts of the time from
+/// 0 to `end_s`.
+[[nodiscard]] std::vector<double> held_over_time(const metrics::PolicyResult& policy, double end_s,
+                                                 std::size_t slices);
+/// A bar a share, in eighths: ▁ for less than one eighth, █ from seven on.
+[[nodiscard]] std::string sparkline(const std::vector<double>& shares);
+/// How much of the cluster was held over time, others' GPUs included, a line of bars a policy;
+/// empty for a single job.
+[[nodiscard]] std::optional<Table> utilization_columns(const metrics::RunResult& result);
+
 /// Sentences: who wins by how much, of what the gain is made, what the spread says beside it, where
 /// links bind.
 [[nodiscard]] std::vector<std::string> why(const metrics::RunResult& result,

@@ -1,6 +1,7 @@
 #include "outcome.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -484,6 +485,9 @@ metrics::ClusterResult cluster_result(const World& world) {
                           topology.minipod_name(minipod), hosts_text(topology, hosts[l])});
   }
   out.background = hosts_text(topology, world.background);
+  out.gpus = topology.gpu_count();
+  for (const scheduler::HostSlot& slot : world.background)
+    out.occupied_gpus += static_cast<std::uint64_t>(std::popcount(slot.gpu_mask));
   return out;
 }
 

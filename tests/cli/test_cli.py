@@ -191,6 +191,27 @@ class Plan(Case):
         self.refused(2, "give the fabric with --topology", "plan", "gpt3_175b")
 
 
+class HeldOverTime(Case):
+    def test_what_the_bars_show_adds_up_to_the_utilisation(self):
+        """The mean over time of GPUs held, others' included, over all GPUs: its definition."""
+        jobs = json.loads((ROOT / SMALL).read_text())["jobs"]
+        workload = str((ROOT / SMALL).parent / jobs[0]["workload"])
+        two = [{**jobs[0], "name": name, "workload": workload, "iterations": count, "gpus": 16,
+                "parallelism": {"tensor": 8, "pipeline": 1, "data": 2}}
+               for name, count in (("a", 3), ("b", 7))]
+        done = self.good("run", SMALL, "--set", f"/jobs={json.dumps(two)}", "--out",
+                         str(self.folder), "--quiet")
+        self.assertIn("GPUs held", done.stdout)
+        result = json.loads((self.folder / "result.json").read_text())
+        cluster = result["cluster"]
+        for policy in result["policies"].values():
+            runs = [(job["gpus"], run) for job in policy["jobs"] for run in job["runs"]]
+            end = max(run["until_s"] for _, run in runs)
+            held = sum(gpus * (run["until_s"] - run["from_s"]) for gpus, run in runs) / end
+            self.assertAlmostEqual((held + cluster["occupied_gpus"]) / cluster["gpus"],
+                                   policy["metrics"]["gpu_utilization"], places=9)
+
+
 class Help(Case):
     def test_every_verb_has_help_with_an_example(self):
         overview = self.good("--help").stdout

@@ -194,7 +194,9 @@ struct LeafResult {
 struct ClusterResult {
   std::uint32_t gpus_per_host = 0;
   std::vector<LeafResult> leaves;
-  std::string background;  ///< hosts taken by others for the whole run
+  std::string background;           ///< hosts taken by others for the whole run
+  std::uint64_t gpus = 0;           ///< 0: not known, of a result of an earlier version
+  std::uint64_t occupied_gpus = 0;  ///< those of the background
 };
 
 /// What a run cost, where the scenario has prices or powers. GPU-hours of the GPUs that are not

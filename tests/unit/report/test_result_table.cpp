@@ -137,3 +137,45 @@ TEST_CASE("markdown has the same numbers") {
   CHECK(has(text, "## example"));
   CHECK(has(text, "| arnold * | 1.2500 | 1.250× | 3.2000 | 0.800× |"));
 }
+
+// 16 of 32 GPUs are four eighths, from half-way on all are held. The second policy's only job that
+// ran ends half-way; of 60 bars 30 are left.
+TEST_CASE("bars are the GPUs held over time, to the end of a policy's jobs") {
+  auto result = test::example_result();
+  result.cluster.gpus = 32;
+  const auto job = [](double from, double until) {
+    metrics::JobResult out;
+    out.gpus = 16;
+    if (until > from) out.runs.push_back({from, until, "host-0"});
+    return out;
+  };
+  result.policies[0].jobs = {job(0, 60), job(30, 60)};
+  result.policies[1].jobs = {job(0, 30), job(0, 0)};
+  const std::string text = report::result_table(result);
+  const auto bars = [](std::string_view bar, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += bar;
+    return out;
+  };
+  CHECK(has(text, "of 32, from 0 to 60.00 s; a bar is 1.000 s"));
+  CHECK(has(text, "best_fit " + bars("▅", 30) + bars("█", 30)));
+  CHECK_FALSE(has(text, bars("█", 31)));
+  CHECK(has(text, "arnold " + bars("▅", 30)));
+  CHECK_FALSE(has(text, bars("▅", 31)));
+  CHECK(widest_line(text) <= 100);
+}
+
+// Others hold 8 of 32: (8 + 8) / 32 is four eighths; a single job has no course to show.
+TEST_CASE("bars count the GPUs that others hold, and a single job has none") {
+  auto result = test::example_result();
+  result.cluster.gpus = 32;
+  CHECK_FALSE(has(report::result_table(result), "GPUs held"));
+  result.cluster.occupied_gpus = 8;
+  metrics::JobResult job;
+  job.gpus = 4;
+  job.runs.push_back({0, 60, "host-0"});
+  for (auto& policy : result.policies) policy.jobs = {job, job};
+  const std::string text = report::result_table(result);
+  CHECK(has(text, "arnold ▅▅▅"));
+  CHECK_FALSE(has(text, "█"));
+}
