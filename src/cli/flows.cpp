@@ -412,6 +412,20 @@ std::string series_csv(const network::LinkSeries& series, const NamedLinks& link
   return out;
 }
 
+/// Which link each flow had for its bottleneck, why, and for how long.
+std::string limits_csv(network::FlowLimits& limits, const network::FlowList& list,
+                       const NamedLinks& links) {
+  std::string out = "id,link,cause,time_s\n";
+  for (const network::FlowLimit& limit : limits.totals()) {
+    out += fmt::format("{},{},{},{}\n", report::csv_field(list.flows[limit.flow].id),
+                       limit.link == network::kNoLink
+                           ? std::string()
+                           : report::csv_field(links.names[index(limit.link)]),
+                       network::name(limit.cause), report::exact_seconds(limit.time.count()));
+  }
+  return out;
+}
+
 constexpr const char* kAbout =
     "The network by itself: runs a list of flows over a fabric, or over given links and routes, "
     "and prints how\nlong they take. FLOWS is a table (.csv, .csv.gz) with the columns "
@@ -444,6 +458,8 @@ void declare_options(CommandLine& line) {
   line.option("series", "FILE",
               "writes link,tier,start_s,end_s,utilization,flows: every link over time, and every "
               "tier (no link)");
+  line.option("limits", "FILE",
+              "writes id,link,cause,time_s: which link held each flow back, and for how long");
   line.option("bins", "N", "with --series: steps of time, even (default: 64)");
 }
 
@@ -496,10 +512,16 @@ int flows(const CommandLine& line) {
   check_sharing(list, model, fabric);
   const network::FaultPlan plan = fault_plan(line, model, fabric);
   std::optional<network::LinkSeries> series = series_of(line, model, routes);
+  std::optional<network::FlowLimits> limits;
+  if (line.has("limits")) {
+    if (!model.shares_links()) throw config::ConfigError(fmt::format("--limits: {}", kNoLinks));
+    limits.emplace();
+  }
   const double read_s = line.elapsed_s();
   const std::clock_t before = std::clock();
   const auto result =
-      network::run_flow_list(list, routes, model, transport, plan, series ? &*series : nullptr);
+      network::run_flow_list(list, routes, model, transport, plan,
+                             {series ? &*series : nullptr, limits ? &*limits : nullptr});
   const double run_s = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   if (!line.has("quiet")) {
     say(fmt::format(
@@ -509,6 +531,8 @@ int flows(const CommandLine& line) {
   }
   if (const auto out = line.text("out")) write_file(*out, times_csv(list, result));
   if (series) write_file(*line.text("series"), series_csv(*series, named_links(line, fabric)));
+  if (limits)
+    write_file(*line.text("limits"), limits_csv(*limits, list, named_links(line, fabric)));
   write_stdout(printed(summary_of(list, result), result, format));
   return kGood;
 }

@@ -226,6 +226,7 @@ void FlowClass::stall(std::int64_t at, std::uint32_t slot) {
   flow.since = at;
   stalled_.push_back(slot);
   if (statistics()) bind_denied(at, flow, true);
+  if (keeps_limits_) begin_limit(at, slot);
 }
 
 /// A link that the classes above have filled holds up the flows that stand still because of it.
@@ -279,6 +280,7 @@ void FlowClass::leave_link(std::int64_t at, std::uint32_t hop_at, const RouteHop
 /// Takes a flow off its links; `due` is then the work that remains.
 void FlowClass::leave(std::int64_t at, std::uint32_t slot) {
   Flow& flow = store_.flows[slot];
+  if (keeps_limits_) end_limit(at, slot);
   if (flow.state == FlowState::stalled) {
     std::erase(stalled_, slot);
     if (statistics()) bind_denied(at, flow, false);
@@ -390,6 +392,7 @@ void FlowClass::run_solo(std::int64_t at, std::uint32_t slot) {
   flow.state = FlowState::solo;
   flow.since = at;
   completions_.set(end_of(flow.due, flow.solo, at), item_of_flow(slot));
+  if (keeps_limits_) begin_limit(at, slot);
 }
 
 /// The link's flows do not fit any more: it takes part in rates until it is empty.
@@ -477,6 +480,7 @@ void FlowClass::pass_on(std::int64_t at) {
     set_binding(at, contention.link,
                 overloaded(store_.links[contention.link]) && contention.free <= rounding);
   }
+  if (keeps_limits_) renew_limits(at);
   levels_.clear_lists();
 }
 
@@ -539,6 +543,95 @@ void FlowClass::mark_route(const Flow& flow) {
 void FlowClass::take_marks(std::vector<std::uint32_t>& links) {
   links.insert(links.end(), marked_.begin(), marked_.end());
   marked_.clear();
+}
+
+// ---- What limits a flow
+
+void FlowClass::watch_limits() {
+  if (keeps_limits_) return;
+  keeps_limits_ = true;
+  levels_.list_adopted();
+  for (std::uint32_t slot = 0; slot < store_.flows.size(); ++slot) {
+    const FlowState state = store_.flows[slot].state;
+    if (state == FlowState::solo || state == FlowState::held || state == FlowState::stalled)
+      begin_limit(now_, slot);
+  }
+}
+
+/// The link of its route that allows it least, as far as this class has it, or its own cap.
+FlowClass::Limit FlowClass::slowest_link(const Flow& flow) const {
+  const StoredRoute& route = store_.routes[flow.route];
+  Limit found;
+  Level least = kLevelMax;
+  for (std::uint32_t h = route.first; h < route.first + route.hops; ++h) {
+    const RouteHop& hop = store_.route_hops[h];
+    const Link& link = store_.links[hop.link];
+    const Level level =
+        level_in(load_of_capacity(link.capacity_bytes_per_s), weight_of(hop.usage * flow.share));
+    if (level >= least) continue;
+    least = level;
+    found.link = static_cast<LinkId>(hop.link);
+    const std::int64_t whole = shared_.capacity_bytes_per_s[hop.link];
+    found.cause = whole == 0                          ? LimitCause::down
+                  : link.capacity_bytes_per_s < whole ? LimitCause::priority
+                                                      : LimitCause::alone;
+  }
+  if (flow.limit < least) return {kNoLink, LimitCause::cap};
+  return found;
+}
+
+FlowClass::Limit FlowClass::limit_of(std::uint32_t slot) const {
+  const Flow& flow = store_.flows[slot];
+  if (flow.state != FlowState::held) return slowest_link(flow);
+  const std::uint32_t link = levels_[store_.owners[slot]].link;
+  if (link == kNone) return slowest_link(flow);
+  // The record of a link outlives the crowd on it.
+  if (!overloaded(store_.links[link])) return slowest_link(flow);
+  const bool has_all =
+      store_.links[link].capacity_bytes_per_s == shared_.capacity_bytes_per_s[link];
+  return {static_cast<LinkId>(link), has_all ? LimitCause::shared : LimitCause::priority};
+}
+
+void FlowClass::begin_limit(std::int64_t at, std::uint32_t slot) {
+  if (limits_.size() <= slot) limits_.resize(store_.flows.size());
+  limits_[slot] = limit_of(slot);
+  limits_[slot].since = at;
+}
+
+void FlowClass::end_limit(std::int64_t at, std::uint32_t slot) {
+  if (slot >= limits_.size() || limits_[slot].since == kNotBegun) return;
+  const Limit& limit = limits_[slot];
+  past_limits_.push_back(
+      {store_.flows[slot].tag, limit.link, limit.cause, Duration(at - limit.since)});
+  limits_[slot].since = kNotBegun;
+}
+
+/// Of the flows with another owner, and of groups whose link is crowded now or no more: all members
+/// of a group have one cause, so the first tells.
+void FlowClass::renew_limits(std::int64_t at) {
+  const auto renew = [this, at](std::uint32_t slot) {
+    end_limit(at, slot);
+    begin_limit(at, slot);
+  };
+  for (const std::uint32_t slot : levels_.adopted()) renew(slot);
+  for (const std::uint32_t group : levels_.regrouped()) {
+    const std::vector<Member>& members = levels_.group(group).members;
+    if (members.empty()) continue;
+    const std::uint32_t first = members.front().flow;
+    const Limit now = limit_of(first);
+    if (limits_[first].link == now.link && limits_[first].cause == now.cause) continue;
+    for (const Member& member : members) renew(member.flow);
+  }
+}
+
+void FlowClass::take_limits(FlowLimits& limits, bool all) {
+  for (std::uint32_t slot = 0; all && slot < limits_.size(); ++slot) {
+    if (limits_[slot].since == kNotBegun) continue;
+    end_limit(now_, slot);
+    begin_limit(now_, slot);
+  }
+  for (const FlowLimit& limit : past_limits_) limits.add(limit);
+  past_limits_.clear();
 }
 
 // ---- Totals

@@ -91,6 +91,11 @@ class FlowClass {
   /// Marked since this was last called, some perhaps twice.
   void take_marks(std::vector<std::uint32_t>& links);
 
+  /// From now on every flow's limits are kept.
+  void watch_limits();
+  /// Hands over what has ended. `all`: what still lasts up to the present tick, too.
+  void take_limits(FlowLimits& limits, bool all);
+
   /// Adds bytes by link.
   void add_bytes(std::vector<LinkUsage>& links) const;
   void reset_bytes();
@@ -120,6 +125,17 @@ class FlowClass {
   void set_binding(std::int64_t at, std::uint32_t link, bool binding);
   void pass_on(std::int64_t at);
   void mark_route(const Flow& flow);
+  static constexpr std::int64_t kNotBegun = -1;
+  struct Limit {
+    LinkId link = kNoLink;
+    LimitCause cause = LimitCause::alone;
+    std::int64_t since = kNotBegun;
+  };
+  [[nodiscard]] Limit limit_of(std::uint32_t slot) const;
+  [[nodiscard]] Limit slowest_link(const Flow& flow) const;
+  void begin_limit(std::int64_t at, std::uint32_t slot);
+  void end_limit(std::int64_t at, std::uint32_t slot);
+  void renew_limits(std::int64_t at);
   [[nodiscard]] Level level(const Flow& flow) const;
   [[nodiscard]] Level level_alone(const Flow& flow) const;
 
@@ -137,7 +153,10 @@ class FlowClass {
   NetworkCounters counters_;
   std::int64_t now_ = 0;
   bool marks_changes_ = false;
-  bool has_all_ = true;  ///< of every link, at all times
+  bool keeps_limits_ = false;
+  std::vector<Limit> limits_;           ///< by slot
+  std::vector<FlowLimit> past_limits_;  ///< since they were last taken
+  bool has_all_ = true;                 ///< of every link, at all times
   std::vector<std::uint32_t> loose_;
   std::vector<std::uint32_t> affected_;
   std::uint64_t routes_read_ = 0;

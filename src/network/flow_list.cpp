@@ -112,7 +112,7 @@ class LinkLoads final : public topology::LoadView {
 class Run {
  public:
   Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& model,
-      const Transport& transport, const FaultPlan& plan, LinkSeries* series);
+      const Transport& transport, const FaultPlan& plan, FlowRecords records);
   FlowListResult run();
 
  private:
@@ -136,6 +136,7 @@ class Run {
   void repath_later(TimePoint now);
   [[nodiscard]] bool is_cut(std::span<const topology::LinkUse> route) const;
   void signal(std::uint32_t flow, Signal signal, TimePoint now);
+  void record(TimePoint now);
   void at(TimePoint time, TimePoint now, Kind kind, std::uint32_t flow);
 
   /// Its route is its own: found at its start, or around a failed link.
@@ -176,7 +177,7 @@ class Run {
   const NetworkModel& model_;
   const Transport& transport_;
   const FaultPlan& plan_;
-  LinkSeries* series_;  ///< null: nobody wants it
+  FlowRecords records_;
   bool has_acknowledgements_;
   bool corrects_single_paths_;  ///< of sprayed ones only the efficiency is corrected
   bool keeps_loads_;
@@ -204,13 +205,13 @@ class Run {
 };
 
 Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& model,
-         const Transport& transport, const FaultPlan& plan, LinkSeries* series)
+         const Transport& transport, const FaultPlan& plan, FlowRecords records)
     : list_(list),
       routes_(routes),
       model_(model),
       transport_(transport),
       plan_(plan),
-      series_(series),
+      records_(records),
       has_acknowledgements_(transport.finish == Finish::acknowledged),
       corrects_single_paths_(model.fidelity == Fidelity::packet_corrected && !routes.sprayed),
       keeps_loads_(routes.by_load != nullptr || corrects_single_paths_),
@@ -219,7 +220,8 @@ Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& mod
                       ? transport.spray_efficiency
                       : 1.0),
       links_(routes, efficiency_,
-             routes.by_load != nullptr || !plan.faults.empty() || series != nullptr),
+             routes.by_load != nullptr || !plan.faults.empty() || records.series != nullptr ||
+                 records.limits != nullptr),
       network_(links_.capacities(), LinkStatistics::off),
       waits_(list.flows.size(), 0),
       own_(routes.by_load == nullptr && plan.faults.empty() ? 0 : list.flows.size()),
@@ -233,7 +235,8 @@ Run::Run(const FlowList& list, const FlowRoutes& routes, const NetworkModel& mod
     for (const std::uint32_t target : relay.targets) ++waits_[target];
   }
   result_.times.resize(list.flows.size());
-  if (series != nullptr) network_.watch_links();
+  if (records.series != nullptr) network_.watch_links();
+  if (records.limits != nullptr) network_.watch_limits();
   if (routes.by_load != nullptr) repath_interval_ = routes.by_load->repath_interval();
   if (repath_interval_ > Duration{} || !plan.faults.empty()) {
     running_.resize(list.flows.size());
@@ -569,6 +572,15 @@ void Run::signal(std::uint32_t flow, Signal signal, TimePoint now) {
   }
 }
 
+void Run::record(TimePoint now) {
+  if (records_.limits != nullptr) network_.take_limits(*records_.limits, false);
+  if (records_.series == nullptr) return;
+  for (const LinkId link : network_.changed_links()) {
+    const FlowNetwork::LinkLoad load = network_.link_load(link);
+    records_.series->set(now, link, load.bytes_per_s, load.flows);
+  }
+}
+
 FlowListResult Run::run() {
   for (std::uint32_t flow = 0; flow < waits_.size(); ++flow) {
     if (waits_[flow] == 0)
@@ -591,13 +603,10 @@ FlowListResult Run::run() {
     now_.clear();
     network_.settle(now);
     last = now;
-    if (series_ == nullptr) continue;
-    for (const LinkId link : network_.changed_links()) {
-      const FlowNetwork::LinkLoad load = network_.link_load(link);
-      series_->set(now, link, load.bytes_per_s, load.flows);
-    }
+    record(now);
   }
-  if (series_ != nullptr) series_->close(last);
+  if (records_.series != nullptr) records_.series->close(last);
+  if (records_.limits != nullptr) network_.take_limits(*records_.limits, true);
   result_.counters = network_.counters();
   return std::move(result_);
 }
@@ -610,10 +619,10 @@ std::string FlowList::place(std::size_t flow) const {
 
 FlowListResult run_flow_list(const FlowList& list, const FlowRoutes& routes,
                              const NetworkModel& model, const Transport& transport,
-                             const FaultPlan& faults, LinkSeries* series) {
+                             const FaultPlan& faults, FlowRecords records) {
   RAILYARD_CHECK(routes.route_of_flow.size() == list.flows.size(), "{} routes for {} flows",
                  routes.route_of_flow.size(), list.flows.size());
-  return Run(list, routes, model, transport, faults, series).run();
+  return Run(list, routes, model, transport, faults, records).run();
 }
 
 }  // namespace railyard::network

@@ -68,6 +68,7 @@ struct FlowNetwork::State {
   /// Links of which classes below may have another part than before.
   std::vector<std::uint32_t> marked;
   bool watched = false;
+  bool limited = false;         ///< classes keep who was limited by what
   std::vector<LinkId> changed;  ///< where watched
   std::vector<FlowClass::Capacity> changes;
   std::vector<std::pair<std::uint64_t, FinishedFlow>> finished;
@@ -89,6 +90,7 @@ FlowClass& FlowNetwork::State::class_for(std::uint8_t priority) {
   RAILYARD_CHECK(priority < kPriorities, "a flow of priority {} of {}", priority, kPriorities);
   if (classes[priority] != nullptr) return *classes[priority];
   classes[priority] = std::make_unique<FlowClass>(shared);
+  if (limited) classes[priority]->watch_limits();
   used.insert(std::ranges::find_if(used, [=](std::uint8_t other) { return other < priority; }),
               priority);
   for (const std::uint8_t each : used) classes[each]->mark_changes();
@@ -218,6 +220,16 @@ void FlowNetwork::watch_links() {
 
 std::span<const LinkId> FlowNetwork::changed_links() const {
   return state_->changed;
+}
+
+void FlowNetwork::watch_limits() {
+  state_->limited = true;
+  for (const std::uint8_t priority : state_->used) state_->classes[priority]->watch_limits();
+}
+
+void FlowNetwork::take_limits(FlowLimits& limits, bool all) {
+  for (const std::uint8_t priority : state_->used)
+    state_->classes[priority]->take_limits(limits, all);
 }
 
 FlowNetwork::LinkLoad FlowNetwork::link_load(LinkId link) const {

@@ -69,6 +69,7 @@ void LevelSolver::clear_lists() {
   for (const std::uint32_t at : touched_) contentions_[at].touched = false;
   regrouped_.clear();
   touched_.clear();
+  adopted_.clear();
 }
 
 /// Brings the clock to the present, before the level or the members change.
@@ -432,6 +433,7 @@ void LevelSolver::move_members(std::uint32_t at, Level level) {
 /// Gives a flow the owner `at`. `was_settled`: it was held elsewhere at a higher level.
 void LevelSolver::adopt(std::uint32_t own_hop, std::uint32_t at, Level level, bool was_settled) {
   ++counters_.moved;
+  if (lists_adopted_) adopted_.push_back(store_.hops[own_hop].flow);
   const std::uint32_t flow_at = store_.hops[own_hop].flow;
   Flow& flow = store_.flows[flow_at];
   const std::uint32_t old_owner = store_.owners[flow_at];

@@ -114,6 +114,10 @@ class LevelSolver {
   /// Contentions whose level or first member changed since clear_lists(); may be closed by now.
   [[nodiscard]] const std::vector<std::uint32_t>& regrouped() const { return regrouped_; }
   [[nodiscard]] const std::vector<std::uint32_t>& touched() const { return touched_; }
+  /// Flows that another contention holds than before, where the owner asks for them; some perhaps
+  /// twice.
+  [[nodiscard]] const std::vector<std::uint32_t>& adopted() const { return adopted_; }
+  void list_adopted() { lists_adopted_ = true; }
   void clear_lists();
   /// The tick in which the first member ends; its group is not empty.
   [[nodiscard]] std::int64_t first_end(std::uint32_t contention) const;
@@ -180,6 +184,8 @@ class LevelSolver {
   std::vector<std::uint32_t> changed_;
   std::vector<std::uint32_t> regrouped_;
   std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> adopted_;
+  bool lists_adopted_ = false;
   // Of one solve.
   IndexedHeap queue_;
   std::vector<std::uint32_t> dirty_;

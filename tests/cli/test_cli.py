@@ -878,8 +878,26 @@ class Flows(Case):
         self.assertTrue(any(row["link"] == "" and row["tier"] == "leaf" for row in rows))
         self.assertTrue(all(float(row["utilization"]) <= 1 + 1e-9 for row in rows))
 
+    def test_limits_add_up_to_the_transfer_of_every_flow(self):
+        """Links without latency of their own aside: a flow's stretches end when its last byte
+        leaves, a path latency before its finish."""
+        limits, times = self.folder / "limits.csv", self.folder / "times.csv"
+        self.good("flows", self.FLOWS, "--topology", "topologies/clos_minipod_2048.json",
+                  "--limits", str(limits), "--out", str(times))
+        held = {}
+        for row in csv.DictReader(limits.read_text().splitlines()):
+            self.assertIn(row["cause"], ("alone", "shared"))
+            held[row["id"]] = held.get(row["id"], 0) + float(row["time_s"])
+        rows = list(csv.DictReader(times.read_text().splitlines()))
+        self.assertEqual(set(held), {row["id"] for row in rows})
+        for row in rows:
+            whole = float(row["finish_s"]) - float(row["start_s"])
+            self.assertTrue(0 <= whole - held[row["id"]] < 20e-6, (row, held))
+
     def test_options_that_do_nothing_are_refused(self):
         for line, *options in (
+                ("--limits: the network models", *self.GIVEN, "--limits", "x", "--network",
+                 "analytic"),
                 ("either --topology or --links",),
                 ("--routing: needs --topology", *self.GIVEN, "--routing", "spray"),
                 ("--seed: needs --topology", *self.GIVEN, "--seed", "1"),

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,11 @@ using railyard::Rng;
 using railyard::TimePoint;
 using railyard::network::FinishedFlow;
 using railyard::network::FlowId;
+using railyard::network::FlowLimit;
+using railyard::network::FlowLimits;
 using railyard::network::FlowNetwork;
 using railyard::network::FlowSpec;
+using railyard::network::LimitCause;
 using railyard::network::LinkUsage;
 using railyard::test::certificate_fault;
 using railyard::test::OracleFlow;
@@ -125,8 +129,7 @@ std::string fault_now(const Plan& plan, const FlowNetwork& network,
   return certificate_fault(problem, rates, 1e-11);
 }
 
-using Judge =
-    std::function<std::string(const FlowNetwork&, const std::map<std::uint64_t, FlowId>&)>;
+using Judge = std::function<std::string(FlowNetwork&, const std::map<std::uint64_t, FlowId>&)>;
 
 /// Calls `judge`, where there is one, after every settle; it returns what is wrong.
 Run run_plan(const Plan& plan, const std::string& name, const Judge& judge) {
@@ -249,7 +252,66 @@ double worst_against_full(const Plan& plan, const FlowNetwork& network,
   return worst;
 }
 
+/// Links without room on which no flow is faster than this one, from rates alone.
+std::map<std::uint64_t, std::set<LinkId>> bottlenecks_now(
+    const Plan& plan, const FlowNetwork& network, const std::map<std::uint64_t, FlowId>& running) {
+  constexpr double kClose = 1e-9;
+  std::vector<double> load(plan.capacities.size(), 0.0);
+  std::vector<double> fastest(plan.capacities.size(), 0.0);
+  const auto level = [&](std::uint64_t tag, FlowId id) {
+    return network.rate_bytes_per_s(id) / plan.flows[tag].share;
+  };
+  for (const auto& [tag, id] : running) {
+    for (const LinkUse& use : plan.flows[tag].route) {
+      load[index(use.link)] += use.usage * network.rate_bytes_per_s(id);
+      fastest[index(use.link)] = std::max(fastest[index(use.link)], level(tag, id));
+    }
+  }
+  std::map<std::uint64_t, std::set<LinkId>> out;
+  for (const auto& [tag, id] : running) {
+    for (const LinkUse& use : plan.flows[tag].route) {
+      const auto capacity = static_cast<double>(plan.capacities[index(use.link)].bytes_per_s());
+      if (load[index(use.link)] >= capacity * (1 - kClose) &&
+          level(tag, id) >= fastest[index(use.link)] * (1 - kClose)) {
+        out[tag].insert(use.link);
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+// Every stretch of time that is said to be limited by a link is compared with the bottlenecks that
+// the rates had in it; and the stretches of a flow are all of its life, to the tick.
+TEST_CASE("what limits a flow is a bottleneck of it at that time, and the times add up") {
+  std::uint64_t shared = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(11'000 + seed);
+    const Plan plan = random_plan(rng, style_of(seed, rng));
+    std::map<std::uint64_t, std::set<LinkId>> before;
+    std::map<std::uint64_t, Duration> sum;
+    const Run run = run_plan(
+        plan, fmt::format("seed {}", seed), [&](FlowNetwork& network, const auto& running) {
+          FlowLimits limits;
+          network.watch_limits();
+          network.take_limits(limits, true);
+          for (const FlowLimit& limit : limits.totals()) {
+            sum[limit.flow] += limit.time;
+            if (limit.cause == LimitCause::shared) ++shared;
+            if (!before[limit.flow].contains(limit.link)) {
+              return fmt::format("flow {} was not limited by link {} ({})", limit.flow,
+                                 index(limit.link), name(limit.cause));
+            }
+          }
+          before = bottlenecks_now(plan, network, running);
+          return std::string();
+        });
+    for (const auto& [flow, time] : sum)
+      CHECK(time.count() == run.end[flow] - plan.flows[flow].start);
+  }
+  CHECK(shared > 100'000);
+}
 
 TEST_CASE("after every settle every flow has a bottleneck over all links, pruned ones included") {
   std::uint64_t solves = 0;

@@ -21,6 +21,7 @@
 #include "railyard/core/ids.hpp"
 #include "railyard/core/time.hpp"
 #include "railyard/core/units.hpp"
+#include "railyard/network/flow_limit.hpp"
 #include "railyard/network/flow_network.hpp"
 #include "railyard/network/link_series.hpp"
 #include "railyard/network/network_model.hpp"
@@ -161,10 +162,15 @@ struct FlowListResult {
   std::uint64_t repaths = 0;  ///< moves of running flows, off failed links or to lighter ones
 };
 
-/// `series`: of the links of `routes`, filled and closed (only with the models that share links).
+/// What a run fills beside its result, by the links of `routes`; null: not wanted. Only with the
+/// models that share links.
+struct FlowRecords {
+  LinkSeries* series = nullptr;  ///< filled and closed
+  FlowLimits* limits = nullptr;  ///< flows by their index in the list
+};
+
 [[nodiscard]] FlowListResult run_flow_list(const FlowList& list, const FlowRoutes& routes,
                                            const NetworkModel& model, const Transport& transport,
-                                           const FaultPlan& faults = {},
-                                           LinkSeries* series = nullptr);
+                                           const FaultPlan& faults = {}, FlowRecords records = {});
 
 }  // namespace railyard::network

@@ -35,6 +35,7 @@
 #include "railyard/core/ids.hpp"
 #include "railyard/core/time.hpp"
 #include "railyard/core/units.hpp"
+#include "railyard/network/flow_limit.hpp"
 #include "railyard/topology/graph.hpp"
 #include "railyard/topology/routing.hpp"
 
@@ -125,6 +126,12 @@ class FlowNetwork {
     std::uint32_t flows = 0;
   };
   [[nodiscard]] LinkLoad link_load(LinkId link) const;
+
+  /// From now on the network keeps who is limited by what.
+  void watch_limits();
+  /// Hands over what has ended since the last call. `all`: what still lasts up to the
+  /// tick of the last settle, too.
+  void take_limits(FlowLimits& limits, bool all);
 
   [[nodiscard]] double rate_bytes_per_s(FlowId flow) const;
   [[nodiscard]] double solo_rate_bytes_per_s(FlowId flow) const;

@@ -452,8 +452,8 @@ TEST_CASE("bins of a link double when time runs past them, and lose nothing") {
   const auto over = routes_over_links(list, read_link_table(links.path()), routes.path());
   for (const std::size_t bins : {std::size_t{2}, std::size_t{8}}) {
     LinkSeries series(over.capacities.size(), bins);
-    const auto result =
-        run_flow_list(list, over, model_of(Fidelity::fluid), transport_of("ideal"), {}, &series);
+    const auto result = run_flow_list(list, over, model_of(Fidelity::fluid), transport_of("ideal"),
+                                      {}, {.series = &series});
     CHECK(us(result.times[1].finish) == doctest::Approx(6.0));
     CHECK(in_seconds(series.width()) * 1e6 == doctest::Approx(bins == 2 ? 4.0 : 1.0));
     double bytes = 0;
@@ -469,4 +469,57 @@ TEST_CASE("bins of a link double when time runs past them, and lose nothing") {
     CHECK(series.bins(static_cast<LinkId>(0))[0].bytes == doctest::Approx(40000));
     CHECK(series.bins(static_cast<LinkId>(0))[1].bytes == doctest::Approx(10000));
   }
+}
+
+namespace {
+
+/// "flow link cause microseconds", one after the other.
+std::vector<std::string> limits_of(const std::string& rows, const FaultPlan& faults = {}) {
+  const FlowList list = list_of(rows);
+  const TextFile links("links.csv", kLinks);
+  const TextFile routes("routes.csv", kRoutes);
+  const LinkTable table = read_link_table(links.path());
+  FlowLimits limits;
+  static_cast<void>(run_flow_list(list, routes_over_links(list, table, routes.path()),
+                                  model_of(Fidelity::fluid), transport_of("ideal"), faults,
+                                  {.limits = &limits}));
+  std::vector<std::string> out;
+  for (const FlowLimit& limit : limits.totals()) {
+    const std::string link = limit.link == kNoLink ? "-" : table.names[index(limit.link)];
+    out.push_back(fmt::format("{} {} {} {:g}", list.flows[limit.flow].id, link, name(limit.cause),
+                              in_seconds(limit.time) * 1e6));
+  }
+  return out;
+}
+
+}  // namespace
+
+// The flows of the test above: 10 kB of the second are left when the first ends at 4 us.
+TEST_CASE("two flows on a link limit each other while both run") {
+  CHECK(limits_of("id,src,dst,bytes,start_us\n1,a,b,30000,0\n2,a,b,20000,2\n") ==
+        std::vector<std::string>{"1 ab alone 2", "1 ab shared 2", "2 ab alone 1", "2 ab shared 2"});
+}
+
+// 2 GB/s for 10 kB: 5 us at the flow's own cap. At 6 GB/s each, two flows want more than the link
+// has for 2 us (10 kB each); a flow with the cap 6 GB/s then has its cap for its other 6 kB.
+TEST_CASE("a flow at its cap is limited by no link") {
+  CHECK(limits_of("id,src,dst,bytes,start_us,cap_Bps\n1,a,b,10000,0,2e9\n") ==
+        std::vector<std::string>{"1 - cap 5"});
+  CHECK(limits_of("id,src,dst,bytes,start_us,cap_Bps\n1,a,b,10000,0,\n2,a,b,16000,0,6e9\n") ==
+        std::vector<std::string>{"1 ab shared 2", "2 ab shared 2", "2 - cap 1"});
+}
+
+// The higher flow has the link for 1 us; then the lower one has it alone for 2 us.
+TEST_CASE("a flow of low priority waits for the link that the higher one fills") {
+  CHECK(limits_of("id,src,dst,bytes,start_us,priority\n1,a,b,20000,0,0\n2,a,b,10000,0,3\n") ==
+        std::vector<std::string>{"1 ab alone 2", "1 ab priority 1", "2 ab alone 1"});
+}
+
+// Down from 1 us to 4 us, then 10 GB/s again: 2 us of transfer for 20 kB.
+TEST_CASE("a flow on a failed link is limited by it") {
+  const LinkId ab{};
+  CHECK(limits_of("id,src,dst,bytes,start_us\n1,a,b,20000,0\n",
+                  {{{TimePoint(from_seconds(1e-6)), {ab}, 0.0},
+                    {TimePoint(from_seconds(4e-6)), {ab}, 1.0}},
+                   std::nullopt}) == std::vector<std::string>{"1 ab alone 2", "1 ab down 3"});
 }
