@@ -38,8 +38,6 @@ using Members = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::string bytes();      ///< "1GiB"
 [[nodiscard]] std::string power();      ///< "700W"
 [[nodiscard]] std::string money();      ///< "2.10 USD"
-/// A string as JSON text.
-[[nodiscard]] std::string quoted(std::string_view text);
 /// A root with its title and draft.
 [[nodiscard]] std::string root(std::string_view title, std::string_view schema);
 

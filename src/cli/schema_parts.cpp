@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "railyard/config/document.hpp"
 #include "schema.hpp"
 
 namespace railyard::cli::json_schema {
@@ -16,21 +17,12 @@ std::string quantity(std::string_view units) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') out += '\\';
-    out += letter;
-  }
-  return out + '"';
-}
-
 std::string object(const Members& members, const std::vector<std::string_view>& required) {
   std::vector<std::string> parts;
   for (const auto& [name, schema] : members)
-    parts.push_back(fmt::format("{}: {}", json_schema::quoted(name), schema));
+    parts.push_back(fmt::format("{}: {}", config::json_string(name), schema));
   std::vector<std::string> names;
-  for (const std::string_view name : required) names.push_back(json_schema::quoted(name));
+  for (const std::string_view name : required) names.push_back(config::json_string(name));
   return fmt::format(
       R"({{"type": "object", "properties": {{{}}}, "required": [{}], "additionalProperties": false}})",
       fmt::join(parts, ", "), fmt::join(names, ", "));
@@ -51,7 +43,7 @@ std::string any_of(const std::vector<std::string>& alternatives) {
 
 std::string words(const std::vector<std::string_view>& allowed) {
   std::vector<std::string> names;
-  for (const std::string_view word : allowed) names.push_back(json_schema::quoted(word));
+  for (const std::string_view word : allowed) names.push_back(config::json_string(word));
   return fmt::format(R"({{"enum": [{}]}})", fmt::join(names, ", "));
 }
 
@@ -89,7 +81,7 @@ std::string money() {
 std::string root(std::string_view title, std::string_view schema) {
   return fmt::format(
              R"({{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": {}, {})",
-             json_schema::quoted(title), schema.substr(1)) +
+             config::json_string(title), schema.substr(1)) +
          '\n';
 }
 

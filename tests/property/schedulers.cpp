@@ -181,9 +181,9 @@ TEST_CASE("Every order drains under every hold rule") {
 // What holds in the tree holds for programs of a user's own. FIFO with best fit, written again in
 // Python, makes the same decisions, whether it names the hosts or has them chosen.
 TEST_CASE("Schedulers in other processes keep gangs whole, never oversubscribe and drain") {
-  const std::string tests = std::string(RAILYARD_SOURCE_DIR) + "/tests/bridge/fifo_best_fit.py";
+  const std::string tests = std::string(RAILYARD_SOURCE_DIR "/tests/bridge/fifo_best_fit.py");
   const std::string tools =
-      std::string(RAILYARD_SOURCE_DIR) + "/tools/policy-template/shortest_first.py";
+      std::string(RAILYARD_SOURCE_DIR "/tools/policy-template/shortest_first.py");
   const PolicyNames names{.queue = "\"fifo\"", .placement = "\"best_fit\""};
   for (std::uint64_t seed = 5; seed <= 8; ++seed) {
     CAPTURE(seed);

@@ -49,8 +49,8 @@ TEST_CASE("collectives written as data take what the built-in ones take, to the 
 TEST_CASE("both forms of a collective from a file agree within 2 percent") {
   const auto fabric = build_fabric(plain_clos("[4]"));
   training::NetworkSettings network = free_of_latency(fabric, "spray");
-  const auto shipped = config::TextLines::parse_file(std::string(RAILYARD_SOURCE_DIR) +
-                                                     "/workloads/collectives/two_hosts_2d.json");
+  const auto shipped = config::TextLines::parse_file(
+      std::string(RAILYARD_SOURCE_DIR "/workloads/collectives/two_hosts_2d.json"));
   for (const std::string& text :
        {ring_text(16), halving_doubling_text(16), msccl_ring_text(16, true), shipped.text()}) {
     for (const std::int64_t size : {std::int64_t{64} << 20U, std::int64_t{1} << 30U}) {
@@ -73,8 +73,8 @@ TEST_CASE("the shipped all-reduce of two hosts beats the flat ring") {
   const auto fabric = build_fabric(plain_clos("[2]"));
   training::NetworkSettings network = free_of_latency(fabric, "spray");
   network.execution = training::Execution::stepped;
-  const auto shipped = config::TextLines::parse_file(std::string(RAILYARD_SOURCE_DIR) +
-                                                     "/workloads/collectives/two_hosts_2d.json");
+  const auto shipped = config::TextLines::parse_file(
+      std::string(RAILYARD_SOURCE_DIR "/workloads/collectives/two_hosts_2d.json"));
   const std::int64_t size = 16'000'000;
   const collective::Request request{Operation::all_reduce, Bytes(size), {}};
   const auto time = [&](const std::string& choice) {
