@@ -115,12 +115,8 @@ training::NetworkSettings network_of(const CommandLine& line, const topology::To
   training::NetworkSettings network;
   network.routing =
       config::entry_of(topology::routing_catalog(), choice.name).create(fabric, choice.parameters);
-  if (network.routing->needs_load()) {
-    throw config::ConfigError(fmt::format(
-        "--routing: \"{}\" chooses by the load when a flow starts; use ecmp, static, spray, "
-        "valiant or shortest here",
-        choice.name));
-  }
+  if (network.routing->repath_interval() > Duration{})
+    throw config::ConfigError(fmt::format("--routing: {}", training::kNoRepath));
   const std::string form = line.text("form").value_or("coupled");
   if (form != "coupled" && form != "stepped") {
     throw config::ConfigError(

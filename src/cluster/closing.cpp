@@ -184,8 +184,9 @@ void Simulation::link_statistics() {
   outcome_.links_of = largest;
   outcome_.links_window = steady.window;
   outcome_.link_connections.assign(settings_.topology->links().size(), 0);
+  std::vector<topology::LinkUse> scratch;
   for (const training::Edge& edge : program->edges) {
-    for (const topology::LinkUse& use : program->routes[edge.route].links)
+    for (const topology::LinkUse& use : training::may_use(*program, edge, scratch))
       ++outcome_.link_connections[index(use.link)];
   }
 }

@@ -30,6 +30,11 @@ void add_program(const training::Program& program, const topology::Topology& top
                  WideDigest& digest) {
   digest.add(program.dag_digest);
   if (program.gradients_last) digest.add(std::uint64_t{1});
+  if (program.by_load) {
+    // Which paths flows will choose depends on all they could choose: only the same GPUs are alike.
+    digest.add(program.label);
+    for (const GpuId gpu : program.gpu_of_rank) digest.add(static_cast<std::uint64_t>(gpu));
+  }
   digest.add(static_cast<std::uint64_t>(program.routes.size()));
   for (const training::BoundRoute& route : program.routes) {
     digest.add(static_cast<std::uint64_t>(route.links.size()));

@@ -150,16 +150,11 @@ void read_topology(Reader& scenario, World& world) {
   }
 }
 
-/// Iterations repeat, so the engine binds the routes of a job once, before it runs.
-void refuse_load(const Node& network, Errors& errors, const std::string& name,
-                 const topology::Routing& routing) {
-  if (!routing.needs_load()) return;
-  errors.add(
-      network.find("routing").value_or(network),
-      fmt::format("\"{}\" chooses by the load at the start of each flow, but the routes of a "
-                  "training job are bound once: use ecmp, valiant, static, spray or "
-                  "shortest here (`railyard flows` runs \"{}\")",
-                  name, name));
+/// A flow of a job keeps the path of its start.
+void refuse_repath(const Node& network, Errors& errors, const topology::Routing& routing) {
+  if (routing.repath_interval() == Duration{}) return;
+  const Node node = network.find("routing").value_or(network);
+  errors.add(node.find("repath_interval").value_or(node), std::string(training::kNoRepath));
 }
 
 /// packet_corrected needs a transport, which jobs do not have.
@@ -262,7 +257,7 @@ void decode_network(const Node& node, Errors& errors, World& world) {
   if (errors.empty()) {
     world.network.routing = config::entry_of(topology::routing_catalog(), choice.name)
                                 .create(world.topology, choice.parameters);
-    refuse_load(node, errors, choice.name, *world.network.routing);
+    refuse_repath(node, errors, *world.network.routing);
   }
 }
 

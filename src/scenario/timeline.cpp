@@ -104,7 +104,7 @@ class Drawing {
 
   void use_links(std::uint32_t t) {
     const std::uint32_t id = program_.activity_of_task[t];
-    if (id == 0) return;
+    if (id == 0 || program_.by_load) return;  // which links its flows chose is not kept
     const training::Activity& activity = program_.activities[id - 1];
     std::map<LinkId, double> bytes;
     const auto add = [&](const training::BoundFlow& flow) {

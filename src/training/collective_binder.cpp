@@ -126,12 +126,12 @@ void CollectiveBinder::keep(Activity& activity, SteppedCollective form) {
   activity.stepped = static_cast<std::uint32_t>(program_.stepped.size());
 }
 
-const Edge& CollectiveBinder::edge_between(const Group& group, std::uint32_t source,
-                                           std::uint32_t destination, std::uint32_t connection,
-                                           const std::string& algorithm) {
+std::uint32_t CollectiveBinder::edge_between(const Group& group, std::uint32_t source,
+                                             std::uint32_t destination, std::uint32_t connection,
+                                             const std::string& algorithm) {
   const std::uint32_t ranks = group.shape.ranks();
   if (source < ranks && destination < ranks) {
-    return program_.edges[routes_.edge_of(group.gpus[source], group.gpus[destination], connection)];
+    return routes_.edge_of(group.gpus[source], group.gpus[destination], connection);
   }
   const GpuId gpu = group.gpus[source < ranks ? source : destination];
   const auto edge = routes_.reducer_edge(gpu, source < ranks);
@@ -147,7 +147,7 @@ const Edge& CollectiveBinder::edge_between(const Group& group, std::uint32_t sou
         "ring",
         algorithm, topology_.host_name(topology_.host_of(gpu))));
   }
-  return program_.edges[*edge];
+  return *edge;
 }
 
 Duration CollectiveBinder::step_latency(const Edge& edge,
@@ -172,8 +172,9 @@ CollectiveBinder::BoundPhase CollectiveBinder::bind_phase(const collective::Coup
   Duration chunk_inside{};
   Duration chunk_between{};
   for (const auto& part : phase.edges) {
-    const Edge edge =
+    const std::uint32_t edge_at =
         edge_between(group, part.source, part.destination, part.connection, what.name);
+    const Edge edge = program_.edges[edge_at];
     const bool reducer = part.source >= ranks || part.destination >= ranks;
     const bool crosses =
         !reducer && group.shape.island_of[part.source] != group.shape.island_of[part.destination];
@@ -187,7 +188,7 @@ CollectiveBinder::BoundPhase CollectiveBinder::bind_phase(const collective::Coup
     }
     const double share =
         static_cast<double>(part.size.count()) / static_cast<double>(largest.count());
-    routes_.add_usage(edge, share * wire_of(what.costs, edge, reducer));
+    routes_.add_usage(edge_at, share * wire_of(what.costs, edge, reducer));
     activity.tier_bytes[static_cast<std::size_t>(edge.tier)] +=
         static_cast<double>(part.size.count()) * repeat;
   }
@@ -263,8 +264,8 @@ SteppedCollective CollectiveBinder::bind_schedule(const collective::Schedule& sc
   for (std::uint32_t i = 0; i < count; ++i) {
     const collective::Transfer& transfer = schedule.transfers[i];
     SteppedCollective::Step& step = bound.steps[i];
-    const Edge edge =
-        edge_between(group, transfer.source, transfer.destination, transfer.connection, what.name);
+    const Edge edge = program_.edges[edge_between(group, transfer.source, transfer.destination,
+                                                  transfer.connection, what.name)];
     const bool reducer = transfer.source >= ranks || transfer.destination >= ranks;
     step.flow = BoundFlow{edge.route, scaled(transfer.size, wire_of(what.costs, edge, reducer))};
     step.latency = step_latency(edge, what.costs);

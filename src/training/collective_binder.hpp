@@ -66,9 +66,9 @@ class CollectiveBinder {
 
   [[nodiscard]] bool loggp() const { return network_.model.fidelity == network::Fidelity::loggp; }
   const Group& group_of(std::uint32_t id);
-  [[nodiscard]] const Edge& edge_between(const Group& group, std::uint32_t source,
-                                         std::uint32_t destination, std::uint32_t connection,
-                                         const std::string& algorithm);
+  [[nodiscard]] std::uint32_t edge_between(const Group& group, std::uint32_t source,
+                                           std::uint32_t destination, std::uint32_t connection,
+                                           const std::string& algorithm);
   [[nodiscard]] Duration step_latency(const Edge& edge, const collective::StepCosts& costs) const;
   struct BoundPhase {
     BoundFlow flow;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace railyard::training {
 namespace {
@@ -30,9 +31,10 @@ std::vector<double> sum_over_ports(const Program& program, const topology::Topol
   std::vector<double> sum(topology.links().size(), 0.0);
   std::vector<double> most(topology.links().size(), 0.0);
   std::vector<LinkId> touched;
+  std::vector<topology::LinkUse> choices;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const LinkId port = port_of_edge[order[i]];
-    for (const topology::LinkUse& use : program.routes[program.edges[order[i]].route].links) {
+    for (const topology::LinkUse& use : may_use(program, program.edges[order[i]], choices)) {
       double& usage = most[index(use.link)];
       if (usage == 0.0) touched.push_back(use.link);
       usage = std::max(usage, use.usage);
@@ -49,6 +51,15 @@ std::vector<double> sum_over_ports(const Program& program, const topology::Topol
 }
 
 }  // namespace
+
+std::span<const topology::LinkUse> may_use(const Program& program, const Edge& edge,
+                                           std::vector<topology::LinkUse>& scratch) {
+  if (!program.by_load || edge.tier == topology::Tier::nvlink)
+    return program.routes[edge.route].links;
+  scratch.clear();
+  program.by_load->routing->choices({edge.source, edge.destination, edge.label}, scratch);
+  return scratch;
+}
 
 void find_demand(Program& program, const topology::Topology& topology) {
   std::vector<LinkId> out;

@@ -22,11 +22,16 @@ std::uint64_t tag_of(std::uint32_t job, std::uint32_t task, std::uint32_t step_p
   return (((static_cast<std::uint64_t>(job) << kTaskBits) | task) << kStepBits) | step_plus_one;
 }
 
+bool chooses_by_load(std::span<const std::shared_ptr<const Program>> jobs) {
+  return std::any_of(jobs.begin(), jobs.end(),
+                     [](const auto& job) { return job->by_load.has_value(); });
+}
+
 }  // namespace
 
 Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
                const topology::Topology& topology, bool all_links, Interrupt* interrupt)
-    : routes_(jobs, topology, !all_links),
+    : routes_(jobs, topology, !all_links && !chooses_by_load(jobs)),
       interrupt_(interrupt),
       model_(jobs.empty() ? network::NetworkModel{} : jobs.front()->model),
       network_(topology, all_links ? network::LinkStatistics::on : network::LinkStatistics::off),
@@ -34,6 +39,7 @@ Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
                   model_.fidelity == network::Fidelity::loggp ? topology.gpu_count() : 0) {
   RAILYARD_CHECK(jobs.size() <= kJobsMax, "{} jobs share links; at most {} can", jobs.size(),
                  kJobsMax);
+  if (chooses_by_load(jobs)) router_.emplace(topology);
   for (const auto& program : jobs) {
     RAILYARD_CHECK(program->dag->tasks.size() < kTaskMask, "too many tasks in one job");
     for (const SteppedCollective& form : program->stepped) {
@@ -69,6 +75,9 @@ bool Engine::step() {
     finished_.clear();
     network_.finish_due(now_, finished_);
     events_ += finished_.size();
+    if (router_) {
+      for (const network::FinishedFlow& flow : finished_) router_->left(flow.flow);
+    }
     for (const network::FinishedFlow& flow : finished_) handle_flow(flow.tag);
     drain();
   }
@@ -234,6 +243,12 @@ void Engine::start_flow(std::uint32_t j, const BoundFlow& flow, std::uint64_t ta
     const auto task = static_cast<std::uint32_t>((tag >> kStepBits) & kTaskMask);
     queue_.push(now_ + to_ticks(ticks), Phase::completion,
                 Event{Event::flow_done, j, task, static_cast<std::uint32_t>(tag & kStepMask)});
+    return;
+  }
+  if (jobs_[j].program->by_load) {
+    network::FlowSpec spec{flow.size, router_->choose(*jobs_[j].program, flow.route), 1.0, tag};
+    spec.priority = priority_of(jobs_[j], tag);
+    router_->started(network_.start(now_, spec));
     return;
   }
   network::RouteId& route = jobs_[j].routes[flow.route];

@@ -7,9 +7,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "load_router.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/core/event_queue.hpp"
 #include "railyard/core/time.hpp"
@@ -149,6 +151,7 @@ class Engine {
 
   std::vector<JobRun> jobs_;
   RouteTable routes_;
+  std::optional<LoadRouter> router_;  ///< where routes are chosen by the load
   Interrupt* interrupt_;
   network::NetworkModel model_;  ///< of all jobs
   network::FlowNetwork network_;

@@ -233,13 +233,14 @@ std::shared_ptr<const Program> bind_job(std::shared_ptr<const IterationDag> dag,
                                         const NetworkSettings& network, std::uint64_t label) {
   RAILYARD_CHECK(gpu_of_rank.size() == dag->ranks, "{} ranks on {} GPUs", dag->ranks,
                  gpu_of_rank.size());
-  RAILYARD_CHECK(!network.routing->needs_load(), "routes are bound before any flow starts");
   auto program = std::make_shared<Program>();
   program->dag_digest = digest_of(*dag);
   program->dag = std::move(dag);
   program->gpu_of_rank = std::move(gpu_of_rank);
   program->model = network.model;
   program->gradients_last = network.gradients_last;
+  program->label = label;
+  if (network.routing->needs_load()) program->by_load.emplace().routing = network.routing;
   link_tasks(*program);
   Binder binder(*program, topology, network, mix64(label));
   binder.bind_tasks();

@@ -23,6 +23,10 @@ std::uint32_t RouteBinder::new_edge(const Edge& ends, BoundRoute route) {
   edge.route = static_cast<std::uint32_t>(program_.routes.size());
   program_.routes.push_back(std::move(route));
   program_.edges.push_back(edge);
+  if (program_.by_load) {
+    program_.by_load->parts.push_back({static_cast<std::uint32_t>(program_.edges.size() - 1), 1.0});
+    close_parts();
+  }
   return static_cast<std::uint32_t>(program_.edges.size() - 1);
 }
 
@@ -31,10 +35,16 @@ std::uint32_t RouteBinder::edge_of(GpuId source, GpuId destination, std::uint32_
   if (inserted) {
     const std::uint64_t label = connection == 0 ? label_ : mix64(label_ + connection);
     routing_.route({source, destination, label}, scratch_);
-    found->second = new_edge({source, destination, 0, scratch_.tier},
+    found->second = new_edge({source, destination, 0, scratch_.tier, label},
                              BoundRoute{scratch_.links, scratch_.latency});
   }
   return found->second;
+}
+
+/// The parts added last are those of the route added last.
+void RouteBinder::close_parts() {
+  LoadRoutes& by_load = *program_.by_load;
+  by_load.first_part.push_back(static_cast<std::uint32_t>(by_load.parts.size()));
 }
 
 std::optional<std::uint32_t> RouteBinder::reducer_edge(GpuId gpu, bool upwards) {
@@ -58,7 +68,7 @@ std::optional<std::uint32_t> RouteBinder::reducer_edge(GpuId gpu, bool upwards) 
                                static_cast<std::uint32_t>(down - back.begin()));
   }
   const BoundRoute route{{LinkUse{link, 1.0}}, topology_.link(link).latency};
-  return reducer_edges_[key] = new_edge({gpu, gpu, 0, topology::Tier::nvlink}, route);
+  return reducer_edges_[key] = new_edge({gpu, gpu, 0, topology::Tier::nvlink, 0}, route);
 }
 
 Duration RouteBinder::message_latency(const Edge& edge,
@@ -77,8 +87,9 @@ Duration RouteBinder::alone_on(std::uint32_t route, Bytes size) const {
   return to_ticks(ticks);
 }
 
-void RouteBinder::add_usage(const Edge& edge, double share) {
-  for (const LinkUse& use : program_.routes[edge.route].links) {
+void RouteBinder::add_usage(std::uint32_t edge, double share) {
+  if (program_.by_load) pending_.push_back({edge, share});
+  for (const LinkUse& use : program_.routes[program_.edges[edge].route].links) {
     double& sum = usage_[index(use.link)];
     if (sum == 0.0) touched_.push_back(use.link);
     sum += use.usage * share;
@@ -93,6 +104,12 @@ std::uint32_t RouteBinder::add_route() {
   }
   touched_.clear();
   program_.routes.push_back(std::move(route));
+  if (program_.by_load) {
+    auto& parts = program_.by_load->parts;
+    parts.insert(parts.end(), pending_.begin(), pending_.end());
+    pending_.clear();
+    close_parts();
+  }
   return static_cast<std::uint32_t>(program_.routes.size() - 1);
 }
 

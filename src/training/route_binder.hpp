@@ -30,13 +30,14 @@ class RouteBinder {
   [[nodiscard]] Duration alone_on(std::uint32_t route, Bytes size) const;
 
   /// Collects usages of links; add_route makes a route of what was collected since the last one.
-  void add_usage(const Edge& edge, double share);
+  void add_usage(std::uint32_t edge, double share);
   std::uint32_t add_route();
 
  private:
   using Key = std::tuple<GpuId, GpuId, std::uint32_t>;
 
   std::uint32_t new_edge(const Edge& ends, BoundRoute route);
+  void close_parts();
 
   Program& program_;
   const topology::Topology& topology_;
@@ -45,6 +46,7 @@ class RouteBinder {
   topology::Route scratch_;
   std::vector<double> usage_;  ///< per link, of the route being put together
   std::vector<LinkId> touched_;
+  std::vector<LoadRoutes::Part> pending_;  ///< of that route, where routes depend on the load
   std::map<Key, std::uint32_t> edges_;
   std::map<std::pair<GpuId, bool>, std::uint32_t> reducer_edges_;
 };

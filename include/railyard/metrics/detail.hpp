@@ -47,7 +47,7 @@ struct LinkLoad {
   double utilization = 0;
   double busy_share = 0;
   double binding_share = 0;
-  std::uint32_t connections = 0;  ///< pairs of GPUs of the job whose route crosses it
+  std::uint32_t connections = 0;  ///< pairs of GPUs of the job whose route crosses it, or may
 };
 
 /// Something that happened, as a line of `run --trace`. Empty texts do not apply.

@@ -110,6 +110,9 @@ class Routing {
   /// flow that may move, kept unless another is better; null at its start.
   virtual void route_by_load(const Connection& connection, const LoadView& load,
                              const Route* current, Route& out) const;
+  /// Appends every link that route_by_load may ever choose for the connection, each once, with the
+  /// usage 1. Only of a routing that needs the load.
+  virtual void choices(const Connection& connection, std::vector<LinkUse>& out) const;
   /// Running flows are offered a new route at the multiples of this time, one after the other;
   /// zero: never.
   [[nodiscard]] virtual Duration repath_interval() const { return Duration{}; }

@@ -1,9 +1,11 @@
 // A job's DAG on its GPUs: every task bound to routes, ready to run any number of iterations.
 //
-// This is the only place where ranks meet GPUs. Routes are pure functions of connections, so a
-// task's flows are the same in every iteration and are bound once. Sends between the ranks of two
-// actors are one flow a rank. A collective is either `coupled` (one flow with a usage on all its
-// edges' links, paced by the slowest edge) or `stepped` (every transfer a flow).
+// This is the only place where ranks meet GPUs. Most routes are pure functions of connections, so a
+// task's flows are the same in every iteration and are bound once; where the routing needs the
+// load, what is bound is the route on an idle network, and each flow gets its own when it starts
+// (docs/adr/0017). Sends between the ranks of two actors are one flow a rank. A collective is
+// either `coupled` (one flow with a usage on all its edges' links, paced by the slowest edge) or
+// `stepped` (every transfer a flow).
 // What one stream alone ever puts on links (tensor collectives on NVLink) is `timed`: its length is
 // known (a stepped one runs once by itself for all groups that are alike), so it never enters the
 // network. That is exact, and `NetworkSettings::reuse` turns it off.
@@ -12,8 +14,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "railyard/collective/collective.hpp"
@@ -93,6 +97,18 @@ struct Edge {
   GpuId destination{};
   std::uint32_t route = 0;  ///< into Program::routes
   topology::Tier tier = topology::Tier::nvlink;
+  std::uint64_t label = 0;  ///< of the connection, for the routing
+};
+
+/// Of which connections the routes of a program consist, so that each can be chosen by the load.
+struct LoadRoutes {
+  struct Part {
+    std::uint32_t edge = 0;  ///< into Program::edges
+    double share = 1.0;      ///< of the flow's rate
+  };
+  std::shared_ptr<const topology::Routing> routing;
+  std::vector<Part> parts;                   ///< route after route
+  std::vector<std::uint32_t> first_part{0};  ///< routes + 1
 };
 
 /// The most a program can ask of a link: a port (NIC, NVLink) sends and receives at most at its own
@@ -111,8 +127,10 @@ struct Program {
   network::NetworkModel model;
   bool gradients_last = false;
   std::vector<BoundRoute> routes;
-  std::vector<Edge> edges;         ///< every connection used, in order of first use
-  std::vector<LinkDemand> demand;  ///< of the links it uses, ascending
+  std::optional<LoadRoutes> by_load;  ///< flows get their routes when they start
+  std::uint64_t label = 0;            ///< as given to bind_job
+  std::vector<Edge> edges;            ///< every connection used, in order of first use
+  std::vector<LinkDemand> demand;     ///< of the links it uses, ascending
   std::vector<BoundFlow> flows;
   std::vector<SteppedCollective> stepped;
   std::vector<Activity> activities;
@@ -133,6 +151,15 @@ struct Program {
 [[nodiscard]] std::shared_ptr<const Program> bind_job(
     std::shared_ptr<const workload::IterationDag> dag, std::vector<GpuId> gpu_of_rank,
     const topology::Topology& topology, const NetworkSettings& network, std::uint64_t label);
+
+/// Flows of jobs keep the path of their start; who reads a routing for them refuses to move them.
+inline constexpr std::string_view kNoRepath =
+    "flows of jobs keep the path they got when they started: leave repath_interval out (`railyard "
+    "flows` moves running flows)";
+
+/// The links that flows of the connection may take; `scratch` holds them where the load decides.
+[[nodiscard]] std::span<const topology::LinkUse> may_use(const Program& program, const Edge& edge,
+                                                         std::vector<topology::LinkUse>& scratch);
 
 /// Computing time of one iteration, in ticks, summed over the GPUs.
 [[nodiscard]] double busy_gpu_ticks(const Program& program);

@@ -81,6 +81,11 @@ class Adaptive final : public Routing {
     }
     set_single_path(topology_, best, out);
   }
+  void choices(const Connection& connection, std::vector<LinkUse>& out) const override {
+    const std::size_t first = out.size();
+    topology_.paths().spread(connection.source, connection.destination, out);
+    for (std::size_t at = first; at < out.size(); ++at) out[at].usage = 1.0;
+  }
   bool hashes() const override { return true; }
   Duration repath_interval() const override { return settings_.repath_interval; }
 

@@ -20,6 +20,10 @@ void Routing::route_by_load(const Connection& connection, const LoadView&, const
   route(connection, out);
 }
 
+void Routing::choices(const Connection&, std::vector<LinkUse>&) const {
+  RAILYARD_CHECK(false, "a routing that does not need the load has no choices");
+}
+
 void set_single_path(const Topology& topology, std::span<const LinkId> path, Route& out) {
   out.clear();
   for (const LinkId id : path) {

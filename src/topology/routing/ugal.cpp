@@ -24,30 +24,44 @@ class Ugal final : public Routing {
       : topology_(topology), fields_{.salt = salt}, global_(global) {}
 
   void route(const Connection& connection, Route& out) const override {
-    std::vector<LinkId> path;
-    HashHop chooser(hash_of(topology_, connection, 0, fields_));
-    topology_.paths().path(connection.source, connection.destination, chooser, path);
-    set_single_path(topology_, path, out);
+    set_single_path(topology_, minimal(connection), out);
   }
   bool needs_load() const override { return true; }
   void route_by_load(const Connection& connection, const LoadView& load, const Route*,
                      Route& out) const override {
-    const std::uint64_t hash = hash_of(topology_, connection, 0, fields_);
-    std::vector<LinkId> minimal;
-    HashHop chooser(hash);
-    topology_.paths().path(connection.source, connection.destination, chooser, minimal);
-    const std::uint32_t detours =
-        topology_.paths().detours(connection.source, connection.destination);
-    if (detours > 0) {
-      std::vector<LinkId> detour;
-      append_valiant_path(topology_, connection, hash, detours, detour);
-      if (waiting(minimal, load) > waiting(detour, load)) minimal.swap(detour);
-    }
-    set_single_path(topology_, minimal, out);
+    std::vector<LinkId> path = minimal(connection);
+    std::vector<LinkId> longer = detour(connection);
+    if (!longer.empty() && waiting(path, load) > waiting(longer, load)) path.swap(longer);
+    set_single_path(topology_, path, out);
+  }
+  void choices(const Connection& connection, std::vector<LinkUse>& out) const override {
+    std::vector<LinkId> links = minimal(connection);
+    const std::vector<LinkId> longer = detour(connection);
+    links.insert(links.end(), longer.begin(), longer.end());
+    std::sort(links.begin(), links.end());
+    links.erase(std::unique(links.begin(), links.end()), links.end());
+    for (const LinkId link : links) out.push_back({link, 1.0});
   }
   bool hashes() const override { return true; }
 
  private:
+  [[nodiscard]] std::vector<LinkId> minimal(const Connection& connection) const {
+    std::vector<LinkId> path;
+    HashHop chooser(hash_of(topology_, connection, 0, fields_));
+    topology_.paths().path(connection.source, connection.destination, chooser, path);
+    return path;
+  }
+  /// Empty where the fabric has none.
+  [[nodiscard]] std::vector<LinkId> detour(const Connection& connection) const {
+    std::vector<LinkId> path;
+    const std::uint32_t detours =
+        topology_.paths().detours(connection.source, connection.destination);
+    if (detours > 0) {
+      append_valiant_path(topology_, connection, hash_of(topology_, connection, 0, fields_),
+                          detours, path);
+    }
+    return path;
+  }
   /// load × hops.
   [[nodiscard]] double waiting(const std::vector<LinkId>& path, const LoadView& load) const {
     double most = 0;

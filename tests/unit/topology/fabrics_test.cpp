@@ -538,6 +538,27 @@ TEST_CASE("ugal: an idle network is crossed minimally") {
   }
 }
 
+// What a job's flows may use is asked before anything runs.
+TEST_CASE("routings that need the load take only the links they name before") {
+  const Topology topology = build_file("dragonfly.json");
+  for (const char* name :
+       {R"("ugal")", R"({"name": "ugal", "scope": "global"})", R"("adaptive")"}) {
+    const auto routing = make_routing(topology, name);
+    Loads loads;
+    for (std::uint32_t i = 0; i < 300; ++i) {
+      const Connection connection{GpuId{i % 32}, GpuId{32 + i * 7 % 1024}, i};
+      std::vector<LinkUse> choices;
+      routing->choices(connection, choices);
+      Route route;
+      routing->route_by_load(connection, loads, nullptr, route);
+      loads.add(route);
+      for (const LinkUse& use : route.links) {
+        CHECK(std::ranges::count(choices, use.link, &LinkUse::link) == 1);
+      }
+    }
+  }
+}
+
 TEST_CASE("every builder has a page in the reference, which names its keys") {
   const auto folder = railyard::test::source_dir() / "docs" / "reference" / "topologies";
   const auto text_of = [&folder](const std::string& name) {
