@@ -17,10 +17,10 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 # The program writes its own manual pages and completions, as it is installed.
 set(written ${PROJECT_BINARY_DIR}/installed)
 install(CODE "
-  file(MAKE_DIRECTORY ${written}/completion)
-  execute_process(COMMAND $<TARGET_FILE:railyard> man --out ${written}/man COMMAND_ERROR_IS_FATAL ANY)
+  file(MAKE_DIRECTORY \"${written}/completion\")
+  execute_process(COMMAND \"$<TARGET_FILE:railyard>\" man --out \"${written}/man\" COMMAND_ERROR_IS_FATAL ANY)
   foreach(shell bash zsh fish)
-    execute_process(COMMAND $<TARGET_FILE:railyard> completion \${shell} --out ${written}/completion/\${shell}
+    execute_process(COMMAND \"$<TARGET_FILE:railyard>\" completion \${shell} --out \"${written}/completion/\${shell}\"
       COMMAND_ERROR_IS_FATAL ANY)
   endforeach()")
 install(DIRECTORY ${written}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
