@@ -227,19 +227,20 @@ Measurement closed_loop(const std::string& name, const std::vector<Bandwidth>& c
 Measurement random_pairs(const std::string& name, std::uint32_t half, std::uint64_t concurrent,
                          std::uint64_t events, std::uint64_t inside) {
   const FatTree tree{half};
-  return closed_loop(
-      name, tree.capacities(), concurrent, events, [&](Rng& rng, std::vector<LinkUse>& route) {
-        const auto from = static_cast<std::uint32_t>(rng.below(tree.hosts()));
-        const std::uint32_t pod = half * half;
-        std::uint32_t to = from;
-        while (to == from) {
-          to = rng.below(20) < inside
-                   ? from / pod * pod + static_cast<std::uint32_t>(rng.below(pod))
-                   : static_cast<std::uint32_t>(rng.below(tree.hosts()));
-        }
-        const auto spine = static_cast<std::uint32_t>(rng.below(half));
-        tree.route(from, to, spine, static_cast<std::uint32_t>(rng.below(half)), route);
-      });
+  return closed_loop(name, tree.capacities(), concurrent, events,
+                     [&](Rng& rng, std::vector<LinkUse>& route) {
+                       const auto from = static_cast<std::uint32_t>(rng.below(tree.hosts()));
+                       const std::uint32_t pod = half * half;
+                       std::uint32_t to = from;
+                       while (to == from) {
+                         to = rng.below(20) < inside
+                                  ? from / pod * pod + static_cast<std::uint32_t>(rng.below(pod))
+                                  : static_cast<std::uint32_t>(rng.below(tree.hosts()));
+                       }
+                       const auto core = static_cast<std::uint32_t>(rng.below(half));
+                       const auto spine = static_cast<std::uint32_t>(rng.below(half));
+                       tree.route(from, to, spine, core, route);
+                     });
 }
 
 /// Random pairs inside islands of 16 hosts around a switch, 100 flows each: components that share
