@@ -11,41 +11,16 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PROGRAM = ""
+from support import PROGRAM, ROOT, SECONDS, Case, railyard
+
 SMALL = "tests/cli/small.json"
 SWEEP = "tests/cli/sweep.json"
 VERBS = ["run", "explain", "sweep", "compare", "report", "check", "topology", "flows", "trace",
          "list", "digest", "schema", "plan", "place", "calibrate", "init", "completion", "man"]
-SECONDS = 300  # ends a hang, nothing else
-
-
-def railyard(*arguments, **options):
-    return subprocess.run([PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True,
-                          timeout=SECONDS, check=False, **options)
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def good(self, *arguments):
-        done = railyard(*arguments)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done
-
-    def refused(self, code, line, *arguments):
-        done = railyard(*arguments)
-        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-        self.assertIn(line, done.stderr)
-        return done
 
 
 class Calibrate(Case):
@@ -940,5 +915,4 @@ class Flows(Case):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main(verbosity=0)

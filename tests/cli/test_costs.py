@@ -2,29 +2,18 @@
 """test_costs.py PROGRAM: what runs cost, by hand and by laws; what is refused."""
 
 import json
-import pathlib
-import subprocess
-import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from support import changed, railyard
+
 SMALL = "tests/cli/small.json"
-PROGRAM = ""
 POWERS = {"power": "400W", "idle_power": "50W"}
 CLUSTER = 64 - 40  # eight hosts of eight GPUs, five hosts are others'
 
 
-def railyard(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], cwd=ROOT, capture_output=True,
-                          text=True, check=False, timeout=300)
-
-
 def run(cost, changes=(), form="json"):
-    words = ["run", SMALL, "--format", form]
-    for pointer, value in [("/cost", cost), *changes]:
-        if value is not None:
-            words += ["--set", f"{pointer}={json.dumps(value)}"]
-    return railyard(*words)
+    changes = {**({} if cost is None else {"/cost": cost}), **dict(changes)}
+    return railyard("run", SMALL, "--format", form, *changed(changes))
 
 
 def result(cost, changes=()):
@@ -163,5 +152,4 @@ class Refused(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main(verbosity=2)

@@ -1,28 +1,14 @@
 #!/usr/bin/env python3
 """test_limits.py PROGRAM: --memory-limit. Not under sanitizers, whose shadow is memory too."""
 
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from support import ROOT, Case, railyard
+
 SMALL = ROOT / "tests/cli/small.json"
-PROGRAM = ""
 
 
-def railyard(*words):
-    return subprocess.run([PROGRAM, *map(str, words)], cwd=ROOT, capture_output=True, text=True,
-                          check=False, timeout=300)
-
-
-class MemoryLimit(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class MemoryLimit(Case):
     def test_what_fits_is_what_it_is_without_a_limit(self):
         plain = railyard("run", SMALL)
         limited = railyard("run", SMALL, "--memory-limit", "1GiB")
@@ -46,5 +32,4 @@ class MemoryLimit(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main(verbosity=2)

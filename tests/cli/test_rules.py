@@ -3,26 +3,12 @@
 `explain`."""
 
 import json
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from support import ROOT, Case, changed, railyard
+
 SMALL = "tests/cli/small.json"
 FREE = {"/occupied": {"free_hosts": ["host-[4-7]"]}}
-PROGRAM = ""
-
-
-def railyard(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], cwd=ROOT, capture_output=True,
-                          text=True, check=False, timeout=300)
-
-
-def changed(changes):
-    return [word for pointer, value in changes.items()
-            for word in ("--set", f"{pointer}={json.dumps(value)}")]
 
 
 def run(changes, *options):
@@ -36,13 +22,6 @@ def jobs(*names, **more):
     one = json.loads((ROOT / SMALL).read_text())["jobs"][0]
     workload = str(ROOT / "workloads/models/megatron_1_7b.json")
     return [{**one, "name": name, "workload": workload, **more} for name in names]
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
 
 class Quotas(Case):
@@ -116,5 +95,4 @@ class Outages(Case):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main(verbosity=2)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_slurm.py PROGRAM: sweeps on a real Slurm of one host, started here on loopback."""
 
-import json
+import contextlib
 import os
 import pathlib
 import re
@@ -15,9 +15,8 @@ import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SMALL = ROOT / "tests/cli/small.json"
-PROGRAM = ""
+from support import PROGRAM, ROOT, Case, railyard
+
 SKIPPED = 77
 SECONDS = 240  # ends a hang, nothing else
 # A task that is requeued waits until its credential has expired.
@@ -102,26 +101,9 @@ class Slurm:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def railyard(*words, **options):
-    return subprocess.run([PROGRAM, *map(str, words)], cwd=ROOT, capture_output=True, text=True,
-                          check=False, timeout=SECONDS, **options)
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="a sweep's 100% ")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def sweep(self, **members):
-        path = self.folder / "points.json"
-        path.write_text(json.dumps({"description": "x", "scenario": str(SMALL), **members}))
-        return path
-
-    def good(self, *words):
-        done = railyard(*words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done
+class SlurmCase(Case):
+    PREFIX = "a sweep's 100% "
+    SWEEP = "points.json"
 
     def on_slurm(self, sweep, out, *words):
         return ("sweep", sweep, "--executor", "slurm", "--out", out, "--format", "json", *words)
@@ -138,6 +120,14 @@ class Case(unittest.TestCase):
     def records(self, log):
         return log.read_bytes().count(b"\n") - 1 if log.exists() else 0
 
+    @contextlib.contextmanager
+    def under_way(self, words, log, records, stdout=subprocess.DEVNULL):
+        """The sweep as a process, once this log of a task holds so many records."""
+        with subprocess.Popen([PROGRAM, *map(str, words)], cwd=ROOT, stdout=stdout,
+                              stderr=subprocess.PIPE, text=True) as running:
+            self.until(lambda: self.records(log) >= records)
+            yield running
+
     def until(self, condition):
         end = time.monotonic() + SECONDS
         while not condition():
@@ -145,7 +135,7 @@ class Case(unittest.TestCase):
             time.sleep(0.02)
 
 
-class OnSlurm(Case):
+class OnSlurm(SlurmCase):
     GRID = {"/jobs/0/iterations": [2, 3, 4], "/jobs/0/global_batch": [16, 32]}
 
     def test_the_bytes_are_those_of_one_machine(self):
@@ -167,11 +157,9 @@ class OnSlurm(Case):
         sweep = self.sweep(grid={"/jobs/0/iterations": [2]}, seeds={"count": 1500})
         local, remote = self.folder / "local", self.folder / "remote"
         text = self.good("sweep", sweep, "--out", local, "--format", "json").stdout
-        words = [PROGRAM, *map(str, self.on_slurm(sweep, remote, "--shards", "2"))]
+        words = self.on_slurm(sweep, remote, "--shards", "2")
         log = remote / "shards/1-of-2/points.log"
-        with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              text=True) as running:
-            self.until(lambda: self.records(log) >= 3)
+        with self.under_way(words, log, 3) as running:
             os.kill(self.task_of(remote, "1/2"), signal.SIGKILL)
             said = running.communicate(timeout=SECONDS)[1]
         self.assertEqual(running.returncode, 4, said)
@@ -189,11 +177,9 @@ class OnSlurm(Case):
         sweep = self.sweep(grid={"/jobs/0/iterations": [2]}, seeds={"count": 1500})
         local, remote = self.folder / "local", self.folder / "remote"
         text = self.good("sweep", sweep, "--out", local, "--format", "json").stdout
-        words = [PROGRAM, *map(str, self.on_slurm(sweep, remote, "--shards", "2"))]
+        words = self.on_slurm(sweep, remote, "--shards", "2")
         log = remote / "shards/0-of-2/points.log"
-        with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as running:
-            self.until(lambda: self.records(log) >= 3)
+        with self.under_way(words, log, 3, stdout=subprocess.PIPE) as running:
             job = (remote / "slurm.job").read_text().strip()
             subprocess.run(["scontrol", "requeue", f"{job}_0"], check=True)
             printed, said = running.communicate(timeout=SECONDS)
@@ -210,9 +196,7 @@ class OnSlurm(Case):
         sweep = self.sweep(grid={"/jobs/0/iterations": [2]}, seeds={"count": 3000})
         remote = self.folder / "remote"
         words = self.on_slurm(sweep, remote, "--shards", "2")
-        with subprocess.Popen([PROGRAM, *map(str, words)], cwd=ROOT, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True) as running:
-            self.until(lambda: self.records(remote / "shards/0-of-2/points.log") >= 1)
+        with self.under_way(words, remote / "shards/0-of-2/points.log", 1) as running:
             running.send_signal(signal.SIGINT)
             said = running.communicate(timeout=SECONDS)[1]
         self.assertEqual(running.returncode, 130, said)
@@ -225,9 +209,7 @@ class OnSlurm(Case):
         self.until(lambda: not self.in_queue(job))
 
     def test_what_changed_since_is_noticed_by_the_tasks(self):
-        scenario = self.folder / "small.json"
-        text = SMALL.read_text().replace("../../workloads", str(ROOT / "workloads"))
-        scenario.write_text(text)
+        scenario, text = self.scenario()
         sweep = self.sweep(scenario=str(scenario), grid={"/jobs/0/iterations": [2]})
         out = self.folder / "out"
         self.good("sweep", sweep, "--out", out)
@@ -253,7 +235,7 @@ class OnSlurm(Case):
         return job in queue.split()
 
 
-class Script(Case):
+class Script(SlurmCase):
     def test_a_dry_run_prints_the_script_and_writes_nothing(self):
         sweep, out = self.sweep(grid=OnSlurm.GRID), self.folder / "out"
         text = self.good(*self.on_slurm(sweep, out, "--shards", "4", "--jobs", "2", "--dry-run",
@@ -291,7 +273,6 @@ class Script(Case):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     SLURM = Slurm()
     try:
         if SLURM.missing:

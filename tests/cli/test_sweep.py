@@ -4,46 +4,15 @@
 import csv
 import json
 import os
-import pathlib
 import signal
 import sqlite3
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SMALL = ROOT / "tests/cli/small.json"
-PROGRAM = ""
+from support import PROGRAM, ROOT, Case
+
 FILES = ("points.csv", "points.json")
-
-
-def railyard(*words):
-    return subprocess.run([PROGRAM, *map(str, words)], cwd=ROOT, capture_output=True, text=True,
-                          check=False, timeout=300)
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def sweep(self, name="sweep.json", **members):
-        path = self.folder / name
-        path.write_text(json.dumps({"description": "x", "scenario": str(SMALL), **members}))
-        return path
-
-    def good(self, *words):
-        done = railyard(*words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done
-
-    def refused(self, code, line, *words):
-        done = railyard(*words)
-        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-        self.assertIn(line, done.stderr)
 
 
 class Resumed(Case):
@@ -106,9 +75,7 @@ class Resumed(Case):
         self.assertEqual(rows, (out / "points.log").read_bytes().count(b"\n") - 1)
 
     def test_what_a_sweep_is_made_of_is_not_mixed(self):
-        scenario = self.folder / "small.json"
-        text = SMALL.read_text().replace("../../workloads", str(ROOT / "workloads"))
-        scenario.write_text(text)
+        scenario, text = self.scenario()
         sweep = self.sweep(scenario=str(scenario), grid={"/jobs/0/iterations": [2]})
         out = self.folder / "out"
         self.good("sweep", sweep, "--out", out)
@@ -217,5 +184,4 @@ class Init(Case):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main(verbosity=2)

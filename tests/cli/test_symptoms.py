@@ -4,22 +4,15 @@ fault, and gone from one that lacks it."""
 
 import json
 import pathlib
-import subprocess
-import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from support import ROOT, changed, railyard
+
 SMALL = "tests/cli/small.json"
-PROGRAM = ""
 PIPELINE = {"/jobs/0/parallelism": {"tensor": 1, "pipeline": 8, "data": 2}}
 # Neither minipod has anybody else on it.
 ALONE = {"/occupied": {"hosts_per_minipod": [0, 0]}, "/diffusion": {"alpha": 0.3}}
-
-
-def railyard(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], cwd=ROOT, capture_output=True,
-                          text=True, check=False, timeout=300)
 
 
 def job(name, gpus, **more):
@@ -29,10 +22,7 @@ def job(name, gpus, **more):
 
 
 def run(changes, *options):
-    words = ["run", SMALL, "--format", "json", *options]
-    for pointer, value in changes.items():
-        words += ["--set", f"{pointer}={json.dumps(value)}"]
-    done = railyard(*words)
+    done = railyard("run", SMALL, "--format", "json", *options, *changed(changes))
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return json.loads(done.stdout), done.stderr
@@ -134,5 +124,4 @@ class Shown(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main(verbosity=2)
