@@ -153,28 +153,18 @@ Finding calibrate_iteration(const CommandLine& line, const std::string& given) {
 std::string to_json(const std::vector<Finding>& findings) {
   report::JsonWriter json;
   json.open('{');
-  json.key("calibrations");
-  json.open('[');
-  for (const Finding& each : findings) {
-    json.open('{', true);
+  json.rows("calibrations", findings, [&](const Finding& each) {
     json.member("source", std::string_view(each.source));
     json.member("parameters", std::string_view(each.parameters));
     json.member("range", std::string_view(each.range));
     json.member("mape_percent", study::mean_error_percent(each.residuals));
-    json.key("rows");
-    json.open('[');
-    for (const Residual& residual : each.residuals) {
-      json.open('{', true);
+    json.rows("rows", each.residuals, [&](const Residual& residual) {
       json.member("id", std::string_view(residual.id));
       json.member("measured_s", residual.measured_s);
       json.member("simulated_s", residual.simulated_s);
       json.member("error_percent", residual.error_percent());
-      json.close('}');
-    }
-    json.close(']');
-    json.close('}');
-  }
-  json.close(']');
+    });
+  });
   json.close('}');
   return json.finish();
 }

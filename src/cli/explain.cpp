@@ -240,26 +240,16 @@ void add_wait(JsonWriter& json, const Waiting& wait) {
   json.member("behind_others_s", wait.behind_s);
   json.member("other_s", wait.other_s);
   json.member("most_free", wait.most_free);
-  json.key("holders");
-  json.open('[');
-  for (const study::Holder& holder : wait.holders) {
-    json.open('{', true);
+  json.rows("holders", wait.holders, [&](const study::Holder& holder) {
     json.member("job", holder.job);
     json.member("gpu_s", holder.gpu_s);
-    json.close('}');
-  }
-  json.close(']');
+  });
   json.member("held_gpu_s", wait.held_gpu_s);
   json.member("background_gpu_s", wait.background_gpu_s);
-  json.key("held_back");
-  json.open('[');
-  for (const study::HeldBy& held : wait.held_back) {
-    json.open('{', true);
+  json.rows("held_back", wait.held_back, [&](const study::HeldBy& held) {
     json.member("why", held.why);
     json.member("held_s", held.held_s);
-    json.close('}');
-  }
-  json.close(']');
+  });
   json.member("ahead", wait.ahead);
   json.member("overtaken_by", wait.overtaken_by);
   json.close('}');
@@ -273,16 +263,11 @@ void add_placed(JsonWriter& json, const study::Placed& placed) {
   json.member("leaves", placed.leaves);
   json.member("minipods_least", placed.minipods_least);
   json.member("leaves_least", placed.leaves_least);
-  json.key("free_hosts_before");
-  json.open('[');
-  for (const study::MinipodShare& share : placed.shares) {
-    json.open('{', true);
+  json.rows("free_hosts_before", placed.shares, [&](const study::MinipodShare& share) {
     json.member("minipod", share.minipod);
     json.member("free", share.free);
     json.member("taken", share.taken);
-    json.close('}');
-  }
-  json.close(']');
+  });
   json.close('}');
 }
 
@@ -303,17 +288,12 @@ void add_iteration(JsonWriter& json, const Explanation& why) {
   } else {
     json.null();
   }
-  json.key("links");
-  json.open('[');
-  for (const metrics::LinkResult& link : why.links) {
-    json.open('{', true);
+  json.rows("links", why.links, [&](const metrics::LinkResult& link) {
     json.member("name", link.name);
     json.member("tier", link.tier);
     json.member("utilization", link.utilization);
     json.member("binding_share", link.binding_share);
-    json.close('}');
-  }
-  json.close(']');
+  });
   json.close('}');
 }
 
@@ -342,7 +322,6 @@ std::string json_of(const metrics::RunResult& result, const std::vector<Explanat
     }
     json.key("iteration");
     add_iteration(json, why);
-    json.key("symptoms");
     report::add_findings(json, metrics::findings_of(why.job));
     json.close('}');
   }

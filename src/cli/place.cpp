@@ -114,25 +114,15 @@ void add_policy(report::JsonWriter& json, const PlacedJob& job, const PolicyResu
     json.member(metrics::metric_catalog().at(static_cast<std::size_t>(metric)).key,
                 policy.metrics.get(metric));
   }
-  json.key("links_at_risk");
-  json.open('[');
-  for (const auto* link : links_at_risk(policy)) {
-    json.open('{', true);
+  json.rows("links_at_risk", links_at_risk(policy), [&](const auto* link) {
     json.member("name", std::string_view(link->name));
     json.member("tier", std::string_view(link->tier));
     json.member("binding_share", link->binding_share);
-    json.close('}');
-  }
-  json.close(']');
-  json.key("ranks");
-  json.open('[');
-  for (const scenario::RankPlace& rank : job.ranks) {
-    json.open('{', true);
+  });
+  json.rows("ranks", job.ranks, [&](const scenario::RankPlace& rank) {
     json.member("host", std::string_view(rank.host));
     json.member("gpu", rank.gpu);
-    json.close('}');
-  }
-  json.close(']');
+  });
   json.close('}');
 }
 

@@ -27,16 +27,16 @@ namespace fs = std::filesystem;
 /// do to be worth its start.
 constexpr std::size_t kShards = 64;
 
-/// In a "#SBATCH" line, which Slurm reads with quotes and backslashes; % begins one of its patterns
-/// in names of files.
-std::string sbatch_quoted(std::string_view text, bool file = false) {
-  std::string out = "\"";
+/// Between the quotes of a "#SBATCH" line, where Slurm reads backslashes; % begins one of its
+/// patterns in names of files.
+std::string sbatch_escaped(std::string_view text, bool file = false) {
+  std::string out;
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') out += '\\';
     if (letter == '%' && file) out += '%';
     out += letter;
   }
-  return out + '"';
+  return out;
 }
 
 std::size_t shards_of(const CommandLine& line, const sweep::Sweep& sweep) {
@@ -231,13 +231,11 @@ std::string slurm_script(const CommandLine& line, const sweep::Sweep& sweep,
   if (log.find('\n') != std::string::npos)
     throw config::ConfigError("--out: the name of a folder on Slurm's hosts has no line breaks");
   std::string text = "#!/bin/sh\n";
-  text += fmt::format("#SBATCH --job-name={}\n", sbatch_quoted("railyard-" + sweep.name));
+  text += fmt::format("#SBATCH --job-name=\"railyard-{}\"\n", sbatch_escaped(sweep.name));
   text += fmt::format("#SBATCH --array={}\n", array_of(missing, shards));
   text += fmt::format("#SBATCH --cpus-per-task={}\n", line.number("jobs").value_or(1));
   text += "#SBATCH --requeue\n#SBATCH --open-mode=append\n";
-  text += fmt::format("#SBATCH --output={}\n",
-                      sbatch_quoted(log, true).substr(0, sbatch_quoted(log, true).size() - 1) +
-                          fmt::format("/%a-of-{}.log\"", shards));
+  text += fmt::format("#SBATCH --output=\"{}/%a-of-{}.log\"\n", sbatch_escaped(log, true), shards);
   text += own_lines(line);
   text += fmt::format("cd {} || exit 4\nexec {}", shell_word(fs::current_path().string()),
                       shell_word(fs::read_symlink("/proc/self/exe").string()));

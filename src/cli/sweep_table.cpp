@@ -233,10 +233,7 @@ void add_values(report::JsonWriter& json, const std::vector<std::string>& values
 
 void add_points(report::JsonWriter& json, const sweep::Sweep& sweep,
                 const std::vector<sweep::PointResult>& points) {
-  json.key("points");
-  json.open('[');
-  for (const sweep::PointResult& point : points) {
-    json.open('{', true);
+  json.rows("points", points, [&](const sweep::PointResult& point) {
     json.member("point", std::uint64_t{point.index});
     json.member("setting", std::uint64_t{sweep.points[point.index].setting});
     add_values(json, sweep.points[point.index].values);
@@ -254,9 +251,7 @@ void add_points(report::JsonWriter& json, const sweep::Sweep& sweep,
       json.close('}');
     }
     json.close('}');
-    json.close('}');
-  }
-  json.close(']');
+  });
 }
 
 void add_means(report::JsonWriter& json, const sweep::PolicyMeans& policy) {
@@ -280,10 +275,7 @@ void add_means(report::JsonWriter& json, const sweep::PolicyMeans& policy) {
 }
 
 void add_settings(report::JsonWriter& json, const std::vector<sweep::Setting>& settings) {
-  json.key("settings");
-  json.open('[');
-  for (const sweep::Setting& setting : settings) {
-    json.open('{', true);
+  json.rows("settings", settings, [&](const sweep::Setting& setting) {
     add_values(json, setting.values);
     json.key("points");
     json.open('[');
@@ -293,9 +285,7 @@ void add_settings(report::JsonWriter& json, const std::vector<sweep::Setting>& s
     json.open('{');
     for (const sweep::PolicyMeans& policy : setting.policies) add_means(json, policy);
     json.close('}');
-    json.close('}');
-  }
-  json.close(']');
+  });
 }
 
 }  // namespace

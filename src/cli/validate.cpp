@@ -141,10 +141,7 @@ std::string to_json(const std::vector<ValidationResult>& results,
                     const std::vector<ValidationSummary>& summary) {
   report::JsonWriter json;
   json.open('{');
-  json.key("rows");
-  json.open('[');
-  for (const ValidationResult& result : results) {
-    json.open('{', true);
+  json.rows("rows", results, [&](const ValidationResult& result) {
     json.member("id", result.id);
     json.member("table", result.table);
     json.member("metric", result.metric);
@@ -152,22 +149,15 @@ std::string to_json(const std::vector<ValidationResult>& results,
     json.member("simulated", result.simulated);
     json.member("error_percent", result.error_percent());
     json.member("note", result.note);
-    json.close('}');
-  }
-  json.close(']');
-  json.key("summary");
-  json.open('[');
-  for (const ValidationSummary& entry : summary) {
-    json.open('{', true);
+  });
+  json.rows("summary", summary, [&](const ValidationSummary& entry) {
     json.member("table", entry.table);
     json.member("rows", std::uint64_t{entry.rows});
     json.member("simulated", std::uint64_t{entry.simulated});
     json.member("mape_percent", entry.mape_percent);
     json.member("median_percent", entry.median_percent);
     json.member("p95_percent", entry.p95_percent);
-    json.close('}');
-  }
-  json.close(']');
+  });
   add_parameters(json);
   json.close('}');
   return json.finish();

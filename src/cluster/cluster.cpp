@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "railyard/core/check.hpp"
@@ -15,11 +14,7 @@ using scheduler::JobState;
 using scheduler::JobView;
 
 std::uint64_t gpus_of(const scheduler::Placement& placement) {
-  std::uint64_t gpus = 0;
-  for (const scheduler::HostSlot& slot : placement.slots) {
-    gpus += static_cast<std::uint64_t>(std::popcount(slot.gpu_mask));
-  }
-  return gpus;
+  return scheduler::gpu_count(placement.slots);
 }
 
 namespace {
@@ -237,12 +232,7 @@ void Simulation::arrive(std::uint32_t j) {
     note(Incident::Kind::rejected, j, "larger than the cluster");
     return;
   }
-  if (const std::string quota =
-          settings_.rules.has_quotas()
-              ? scheduler::HeldGpus{}.broken_quota(
-                    settings_.rules, views_[j], scheduler::gpus_wanted(jobs_[j].shape, inventory_))
-              : std::string();
-      !quota.empty()) {
+  if (const std::string quota = broken_quota(j, {}); !quota.empty()) {
     outcome_.jobs[j].status = JobStatus::rejected;
     views_[j].state = JobState::done;
     ++rejected_by_quota_;
@@ -375,6 +365,12 @@ void Simulation::finish(std::uint32_t j) {
   request_repace();
 }
 
+void Simulation::count_preemption(std::uint32_t j) {
+  note(Incident::Kind::preempted, j);
+  ++outcome_.jobs[j].preemptions;
+  ++outcome_.preemptions;
+}
+
 void Simulation::preempt(std::uint32_t j) {
   const auto found = running(j);
   const bool lose = found->interval > Duration{};
@@ -383,9 +379,7 @@ void Simulation::preempt(std::uint32_t j) {
   write_due_[j] = !lose;
   if (found->finish_event) queue_.cancel(*found->finish_event);
   running_.erase(found);
-  note(Incident::Kind::preempted, j);
-  ++outcome_.jobs[j].preemptions;
-  ++outcome_.preemptions;
+  count_preemption(j);
   requeue(j);
   request_repace();
 }

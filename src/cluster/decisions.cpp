@@ -99,7 +99,7 @@ std::string Simulation::objection(const scheduler::Start& start) const {
   const std::string why = objection(start.placement, jobs_[index(start.job)].shape);
   if (!why.empty()) return fmt::format("{} cannot start: {}", named(start.job), why);
   const auto j = static_cast<std::uint32_t>(index(start.job));
-  if (const std::string quota = broken_quota(j); !quota.empty()) {
+  if (const std::string quota = broken_quota(j, held_); !quota.empty()) {
     return fmt::format("{} cannot start: it would break {}", named(start.job), quota);
   }
   for (const scheduler::HostSlot& slot : start.placement.slots) {

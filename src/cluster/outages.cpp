@@ -67,9 +67,7 @@ void Simulation::close_hosts(std::uint32_t outage) {
         preempt(job);
         continue;
       }
-      note(Incident::Kind::preempted, job);
-      ++outcome_.jobs[job].preemptions;
-      ++outcome_.preemptions;
+      count_preemption(job);
       leave_before_start(job);
     }
   }
@@ -100,10 +98,11 @@ void Simulation::note_withheld() {
   }
 }
 
-std::string Simulation::broken_quota(std::uint32_t j) const {
+/// The quota that the job would break beside what is held.
+std::string Simulation::broken_quota(std::uint32_t j, const scheduler::HeldGpus& held) const {
   if (!settings_.rules.has_quotas()) return {};
-  return held_.broken_quota(settings_.rules, views_[j],
-                            scheduler::gpus_wanted(jobs_[j].shape, inventory_));
+  return held.broken_quota(settings_.rules, views_[j],
+                           scheduler::gpus_wanted(jobs_[j].shape, inventory_));
 }
 
 /// The outage that its start on a host would run into.
@@ -153,7 +152,7 @@ void Simulation::note_held_back() {
   if (settings_.rules.empty()) return;
   for (const JobId id : waiting_) {
     const auto j = static_cast<std::uint32_t>(index(id));
-    std::string why = broken_quota(j);
+    std::string why = broken_quota(j, held_);
     if (why.empty() && !settings_.rules.outages.empty()) why = closed_to(views_[j]);
     auto& held = outcome_.jobs[j].held_back;
     const bool open = open_holds_.contains(j);

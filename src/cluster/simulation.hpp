@@ -83,6 +83,7 @@ class Simulation {
   void arrive(std::uint32_t job);
   void begin(std::uint32_t job);
   void finish(std::uint32_t job);
+  void count_preemption(std::uint32_t job);
   void preempt(std::uint32_t job);
   void settle(Running& running, bool lose);
   /// Takes a job off its GPUs; `lose`: what it did since its last checkpoint.
@@ -129,7 +130,7 @@ class Simulation {
   void note_held_back();
   void end_held_back(std::uint32_t job);
   [[nodiscard]] std::vector<std::uint32_t> holders_of(std::span<const HostId> hosts) const;
-  [[nodiscard]] std::string broken_quota(std::uint32_t job) const;
+  [[nodiscard]] std::string broken_quota(std::uint32_t job, const scheduler::HeldGpus& held) const;
   [[nodiscard]] std::string closed_to(const scheduler::JobView& job) const;
   [[nodiscard]] const scheduler::Outage* outage_ahead(const scheduler::JobView& job,
                                                       HostId host) const;

@@ -11,6 +11,7 @@
 #include "railyard/core/check.hpp"
 #include "railyard/core/event_queue.hpp"
 #include "railyard/core/rng.hpp"
+#include "railyard/network/link_loads.hpp"
 #include "railyard/network/loggp.hpp"
 
 namespace railyard::network {
@@ -95,19 +96,6 @@ bool same_links(const topology::Route& a, const topology::Route& b) {
   return std::ranges::equal(a.links, b.links, {}, &topology::LinkUse::link,
                             &topology::LinkUse::link);
 }
-
-/// Flows on each link, by usage.
-class LinkLoads final : public topology::LoadView {
- public:
-  explicit LinkLoads(std::size_t links) : flows_(links, 0) {}
-  [[nodiscard]] double flows(LinkId link) const override { return flows_[index(link)]; }
-  void add(std::span<const topology::LinkUse> route, double sign) {
-    for (const topology::LinkUse& use : route) flows_[index(use.link)] += sign * use.usage;
-  }
-
- private:
-  std::vector<double> flows_;
-};
 
 class Run {
  public:
@@ -379,7 +367,7 @@ void Run::enter(std::uint32_t flow, TimePoint now) {
 /// The first byte leaves.
 void Run::transfer(std::uint32_t flow, TimePoint now) {
   const Bytes bytes = with_losses(flow);
-  if (keeps_loads_) loads_.add(links_of(flow), 1);
+  if (keeps_loads_) loads_.add(links_of(flow));
   repath_later(now);
   switch (model_.fidelity) {
     case Fidelity::fluid:
@@ -459,7 +447,7 @@ void Run::route_anew(std::uint32_t flow, TimePoint now) {
   const std::uint32_t planned = routes_.route_of_flow[flow];
   const bool was_own = has_own_route(flow);
   const bool is_planned_up = planned != kRouteAtStart && !is_cut(routes_.route(planned));
-  if (keeps_loads_) loads_.add(links_of(flow), -1);
+  if (keeps_loads_) loads_.remove(links_of(flow));
   bool moved = false;
   if (is_planned_up) {
     own_[flow].clear();
@@ -471,7 +459,7 @@ void Run::route_anew(std::uint32_t flow, TimePoint now) {
       if (plan_.timeout) queue_.push(now + *plan_.timeout, Phase::failure, {Kind::give_up, flow});
     }
   }
-  if (keeps_loads_) loads_.add(links_of(flow), 1);
+  if (keeps_loads_) loads_.add(links_of(flow));
   if (!moved) return;
   stands_since_[flow] = kNever;
   move(flow, now);
@@ -501,13 +489,13 @@ void Run::repath_all(TimePoint now) {
     if (!is_running_[flow] || routes_.route_of_flow[flow] != kRouteAtStart) continue;
     if (is_cut(links_of(flow))) continue;
     const ListedFlow& one = list_.flows[flow];
-    loads_.add(links_of(flow), -1);
+    loads_.remove(links_of(flow));
     found.clear();
     routes_.by_load->route_by_load({routes_.gpus[one.source], routes_.gpus[one.destination], flow},
                                    loads_, &own_[flow], found);
     const bool moves = !same_links(found, own_[flow]) && !is_cut(found.links);
     if (moves) own_[flow] = found;
-    loads_.add(links_of(flow), 1);
+    loads_.add(links_of(flow));
     if (!moves) continue;
     move(flow, now);
     repath_later(now);
@@ -518,7 +506,7 @@ void Run::repath_all(TimePoint now) {
 void Run::give_up(std::uint32_t flow, TimePoint now) {
   if (!is_running_[flow] || stands_since_[flow] == kNever) return;
   if (now - stands_since_[flow] < *plan_.timeout) return;  // it moved and stands again
-  if (keeps_loads_) loads_.add(links_of(flow), -1);
+  if (keeps_loads_) loads_.remove(links_of(flow));
   network_.stop(now, running_[flow]);
   is_running_[flow] = false;
 }
@@ -531,7 +519,7 @@ void Run::enter_loggp(std::uint32_t flow, TimePoint now) {
 }
 
 void Run::arrive_loggp(std::uint32_t flow, TimePoint now) {
-  if (keeps_loads_) loads_.add(links_of(flow), -1);
+  if (keeps_loads_) loads_.remove(links_of(flow));
   const TimePoint last = loggp_ends_.take_in(list_.flows[flow].destination, now, loggp_long(flow));
   at(last, now, Kind::taken_in, flow);
 }
@@ -544,7 +532,7 @@ void Run::deliver_loggp(std::uint32_t flow, TimePoint now) {
 
 /// The last byte has left the source.
 void Run::left(std::uint32_t flow, TimePoint now) {
-  if (keeps_loads_) loads_.add(links_of(flow), -1);
+  if (keeps_loads_) loads_.remove(links_of(flow));
   repath_later(now);
   if (!is_running_.empty()) is_running_[flow] = false;
   const TimePoint received = now + to_receiver(flow);

@@ -122,9 +122,7 @@ void add_parts(JsonWriter& json, const char* key,
 }  // namespace
 
 void add_findings(JsonWriter& json, const std::vector<metrics::Finding>& findings) {
-  json.open('[');
-  for (const metrics::Finding& one : findings) {
-    json.open('{');
+  json.objects("symptoms", findings, [&](const metrics::Finding& one) {
     json.member("symptom", one.symptom->key);
     json.member("job", one.job);
     json.member("jobs", one.jobs);
@@ -134,9 +132,7 @@ void add_findings(JsonWriter& json, const std::vector<metrics::Finding>& finding
     json.member("cause", one.cause->key);
     json.member("part", one.part);
     json.member("remedy", one.cause->remedy);
-    json.close('}');
-  }
-  json.close(']');
+  });
 }
 
 void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
@@ -156,16 +152,11 @@ void add_metrics(JsonWriter& json, const metrics::PolicyResult& policy) {
 namespace {
 
 void add_runs(JsonWriter& json, const std::vector<metrics::JobRun>& runs) {
-  json.key("runs");
-  json.open('[');
-  for (const metrics::JobRun& run : runs) {
-    json.open('{');
+  json.objects("runs", runs, [&](const metrics::JobRun& run) {
     json.member("from_s", run.from_s);
     json.member("until_s", run.until_s);
     json.member("hosts", run.hosts);
-    json.close('}');
-  }
-  json.close(']');
+  });
 }
 
 /// What only some jobs have: those given in iterations, those that lost their GPUs, those that a
@@ -181,16 +172,11 @@ void add_rare(JsonWriter& json, const metrics::JobResult& job) {
   }
   if (job.cost) json.member("cost", *job.cost);
   if (job.held_back.empty()) return;
-  json.key("held_back");
-  json.open('[');
-  for (const metrics::HeldBack& held : job.held_back) {
-    json.open('{');
+  json.objects("held_back", job.held_back, [&](const metrics::HeldBack& held) {
     json.member("from_s", held.from_s);
     json.member("until_s", held.until_s);
     json.member("why", held.why);
-    json.close('}');
-  }
-  json.close(']');
+  });
 }
 
 /// Only where there are prices or powers.
@@ -215,9 +201,7 @@ void add_cost(JsonWriter& json, const std::optional<metrics::CostResult>& cost) 
 /// Only where jobs show some.
 void add_symptoms(JsonWriter& json, const metrics::PolicyResult& policy) {
   const auto found = metrics::findings_of(policy);
-  if (found.empty()) return;
-  json.key("symptoms");
-  add_findings(json, found);
+  if (!found.empty()) add_findings(json, found);
 }
 
 void add_scheduling(JsonWriter& json, const metrics::SchedulingResult& scheduling) {
@@ -237,16 +221,11 @@ void add_cluster(JsonWriter& json, const metrics::ClusterResult& cluster) {
   json.key("cluster");
   json.open('{');
   json.member("gpus_per_host", cluster.gpus_per_host);
-  json.key("leaves");
-  json.open('[');
-  for (const metrics::LeafResult& leaf : cluster.leaves) {
-    json.open('{', true);
+  json.rows("leaves", cluster.leaves, [&](const metrics::LeafResult& leaf) {
     json.member("name", leaf.name);
     json.member("minipod", leaf.minipod);
     json.member("hosts", leaf.hosts);
-    json.close('}');
-  }
-  json.close(']');
+  });
   json.member("background", cluster.background);
   json.member("gpus", cluster.gpus);
   json.member("occupied_gpus", cluster.occupied_gpus);
@@ -254,10 +233,7 @@ void add_cluster(JsonWriter& json, const metrics::ClusterResult& cluster) {
 }
 
 void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
-  json.key("jobs");
-  json.open('[');
-  for (const metrics::JobResult& job : jobs) {
-    json.open('{', true);
+  json.rows("jobs", jobs, [&](const metrics::JobResult& job) {
     json.member("name", job.name);
     json.member("gpus", job.gpus);
     json.member("status", job.status);
@@ -280,40 +256,28 @@ void add_jobs(JsonWriter& json, const std::vector<metrics::JobResult>& jobs) {
     json.member("contended_with", job.contended_with);
     add_runs(json, job.runs);
     add_rare(json, job);
-    json.close('}');
-  }
-  json.close(']');
+  });
 }
 
 void add_links(JsonWriter& json, const std::vector<metrics::LinkResult>& links) {
-  json.key("links");
-  json.open('[');
-  for (const metrics::LinkResult& link : links) {
-    json.open('{', true);
+  json.rows("links", links, [&](const metrics::LinkResult& link) {
     json.member("name", link.name);
     json.member("tier", link.tier);
     json.member("bytes", link.bytes);
     json.member("utilization", link.utilization);
     json.member("busy_share", link.busy_share);
     json.member("binding_share", link.binding_share);
-    json.close('}');
-  }
-  json.close(']');
+  });
 }
 
 /// Only where there is one: results without a reservation have no such key.
 void add_curve(JsonWriter& json, const std::vector<metrics::CurvePoint>& curve) {
   if (curve.empty()) return;
-  json.key("curve");
-  json.open('[');
-  for (const metrics::CurvePoint& point : curve) {
-    json.open('{', true);
+  json.rows("curve", curve, [&](const metrics::CurvePoint& point) {
     json.member("t_s", point.t_s);
     json.member("allocated_share", point.allocated_share);
     json.member("retained_share", point.retained_share);
-    json.close('}');
-  }
-  json.close(']');
+  });
 }
 
 void add_comparison(JsonWriter& json, const metrics::RunResult& result) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
 
 #include "railyard/config/prices.hpp"
@@ -63,9 +62,8 @@ void read_powers(config::Reader& reader, const World& world, Prices& out) {
 double held_ticks(const JobRecord& record) {
   double ticks = 0;
   for (const cluster::JobRun& run : record.runs) {
-    double gpus = 0;
-    for (const scheduler::HostSlot& slot : run.slots) gpus += std::popcount(slot.gpu_mask);
-    ticks += gpus * static_cast<double>((run.until - run.from).count());
+    ticks += static_cast<double>(scheduler::gpu_count(run.slots)) *
+             static_cast<double>((run.until - run.from).count());
   }
   return ticks;
 }

@@ -1,6 +1,5 @@
 // What a page shows beside a result: histories, places of groups, loads of links.
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <set>
 #include <utility>
@@ -266,8 +265,7 @@ metrics::Detail detail(const Spec& spec, std::vector<metrics::PolicyDetail> poli
   metrics::Detail out;
   const auto drawn = drawn_links(world.topology, policies);
   out.fabric = fabric_of(world.topology, drawn);
-  for (const scheduler::HostSlot& slot : world.background)
-    out.fabric.occupied_gpus += static_cast<std::uint64_t>(std::popcount(slot.gpu_mask));
+  out.fabric.occupied_gpus = scheduler::gpu_count(world.background);
   for (metrics::PolicyDetail& policy : policies) {
     std::vector<metrics::LinkLoad> kept;
     for (metrics::LinkLoad load : policy.links) {

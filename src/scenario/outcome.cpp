@@ -1,7 +1,6 @@
 #include "outcome.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -486,8 +485,7 @@ metrics::ClusterResult cluster_result(const World& world) {
   }
   out.background = hosts_text(topology, world.background);
   out.gpus = topology.gpu_count();
-  for (const scheduler::HostSlot& slot : world.background)
-    out.occupied_gpus += static_cast<std::uint64_t>(std::popcount(slot.gpu_mask));
+  out.occupied_gpus = scheduler::gpu_count(world.background);
   return out;
 }
 

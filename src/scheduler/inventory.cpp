@@ -34,6 +34,13 @@ std::uint32_t uniform_gpus_per_host(const topology::Topology& topology) {
 
 }  // namespace
 
+std::uint64_t gpu_count(std::span<const HostSlot> slots) {
+  std::uint64_t gpus = 0;
+  for (const HostSlot& slot : slots)
+    gpus += static_cast<std::uint64_t>(std::popcount(slot.gpu_mask));
+  return gpus;
+}
+
 Inventory::Inventory(const topology::Topology& topology)
     : topology_(&topology),
       gpus_per_host_(uniform_gpus_per_host(topology)),

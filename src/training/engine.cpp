@@ -245,16 +245,16 @@ void Engine::start_flow(std::uint32_t j, const BoundFlow& flow, std::uint64_t ta
                 Event{Event::flow_done, j, task, static_cast<std::uint32_t>(tag & kStepMask)});
     return;
   }
+  network::FlowSpec spec{flow.size, {}, 1.0, tag};
+  spec.priority = priority_of(jobs_[j], tag);
   if (jobs_[j].program->by_load) {
-    network::FlowSpec spec{flow.size, router_->choose(*jobs_[j].program, flow.route), 1.0, tag};
-    spec.priority = priority_of(jobs_[j], tag);
+    spec.route = router_->choose(*jobs_[j].program, flow.route);
     router_->started(network_.start(now_, spec));
     return;
   }
   network::RouteId& route = jobs_[j].routes[flow.route];
   if (route == network::kUnregistered) route = network_.add_route(routes_.links(j, flow.route));
-  network::FlowSpec spec{flow.size, {}, 1.0, tag, route};
-  spec.priority = priority_of(jobs_[j], tag);
+  spec.registered = route;
   network_.start(now_, spec);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "railyard/network/flow_network.hpp"
+#include "railyard/network/link_loads.hpp"
 #include "railyard/training/program.hpp"
 
 namespace railyard::training {
@@ -14,11 +15,11 @@ namespace railyard::training {
 /// Keeps which flows of load-dependent programs are on which links. A coupled collective chooses
 /// the path of each of its connections, one after the other, and counts on each link by what it
 /// takes of it.
-class LoadRouter final : public topology::LoadView {
+class LoadRouter {
  public:
-  explicit LoadRouter(const topology::Topology& topology) : load_(topology.links().size(), 0) {}
+  explicit LoadRouter(const topology::Topology& topology) : loads_(topology.links().size()) {}
 
-  [[nodiscard]] double flows(LinkId link) const override;
+  [[nodiscard]] double flows(LinkId link) const { return loads_.flows(link); }
   /// The links of a flow over `route` that starts now, some perhaps twice, and from now on counted;
   /// valid until the next call.
   [[nodiscard]] std::span<const topology::LinkUse> choose(const Program& program,
@@ -30,7 +31,7 @@ class LoadRouter final : public topology::LoadView {
  private:
   void add_path(std::span<const topology::LinkUse> links, double share);
 
-  std::vector<std::int64_t> load_;  ///< by link, in units that add up exactly
+  network::LinkLoads loads_;
   std::vector<topology::LinkUse> uses_;
   topology::Route path_;
   std::unordered_map<network::FlowId, std::vector<topology::LinkUse>> running_;

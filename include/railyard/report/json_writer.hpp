@@ -43,10 +43,30 @@ class JsonWriter {
     key(name);
     value(what);
   }
+  /// An array of objects, whose members `add` writes; as `rows` each on one line.
+  template <typename Range, typename Add>
+  void objects(std::string_view name, const Range& range, const Add& add) {
+    array(name, range, false, add);
+  }
+  template <typename Range, typename Add>
+  void rows(std::string_view name, const Range& range, const Add& add) {
+    array(name, range, true, add);
+  }
   /// The text, with a line feed at its end. Checked: everything is closed.
   [[nodiscard]] std::string finish();
 
  private:
+  template <typename Range, typename Add>
+  void array(std::string_view name, const Range& range, bool row, const Add& add) {
+    key(name);
+    open('[');
+    for (const auto& one : range) {
+      open('{', row);
+      add(one);
+      close('}');
+    }
+    close(']');
+  }
   void before_value();
   void line_break();
 

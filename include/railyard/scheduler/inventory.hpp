@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "railyard/core/ids.hpp"
@@ -23,6 +24,9 @@ struct HostSlot {
   std::uint64_t gpu_mask = 0;  ///< bit g: local GPU g
   friend bool operator==(const HostSlot&, const HostSlot&) = default;
 };
+
+/// GPUs of the slots together.
+[[nodiscard]] std::uint64_t gpu_count(std::span<const HostSlot> slots);
 
 /// Mask of all GPUs of a host with `gpus` of them.
 [[nodiscard]] constexpr std::uint64_t whole_host_mask(std::uint32_t gpus) {
