@@ -7,6 +7,13 @@ target_compile_options(railyard_options INTERFACE
   -ffp-contract=off  # equal results across compilers (docs/adr/0008)
   $<$<BOOL:${RAILYARD_WERROR}>:-Werror>)
 
+# One translation unit for many files (docs/adr/0018): the presets that build everything turn it on.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 10 CACHE STRING "Files to a translation unit where CMAKE_UNITY_BUILD is on")
+if(CMAKE_UNITY_BUILD)
+  # Types of a file's own are one file's own here, too: no other unit includes that file.
+  target_compile_options(railyard_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
+
 # The headers nearly every file includes, parsed once a build (cmake/precompiled.hpp).
 option(RAILYARD_PRECOMPILED_HEADERS "Parse the standard headers once a build" ON)
 if(RAILYARD_PRECOMPILED_HEADERS)

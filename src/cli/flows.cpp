@@ -426,7 +426,7 @@ std::string limits_csv(network::FlowLimits& limits, const network::FlowList& lis
   return out;
 }
 
-constexpr const char* kAbout =
+constexpr const char* kFlowsAbout =
     "The network by itself: runs a list of flows over a fabric, or over given links and routes, "
     "and prints how\nlong they take. FLOWS is a table (.csv, .csv.gz) with the columns "
     "id,src,dst,bytes, one of start | start_s |\nstart_us | start_ps, and optionally deps (ids "
@@ -434,7 +434,7 @@ constexpr const char* kAbout =
     "flow's own route), share (weight among others), cap_Bps (never faster) and priority\n(0 to 7: "
     "the higher first, the others share what is left); or a connection matrix of htsim (.cm).";
 
-void declare_options(CommandLine& line) {
+void declare_flows(CommandLine& line) {
   line.option("topology", "FILE", "the fabric; src and dst number its GPUs");
   line.option("routing", "NAME",
               "with --topology: see railyard list routings, or source: all flows have links "
@@ -469,12 +469,12 @@ CommandLine flows_options() {
   CommandLine line(
       {"flows",
        "FLOWS",
-       kAbout,
+       kFlowsAbout,
        {"railyard flows tests/cli/flows.csv --topology topologies/clos_minipod_2048.json "
         "--routing spray",
         "railyard flows tests/cli/flows.csv --links tests/cli/links.csv --routes "
         "tests/cli/routes.csv --transport nscc"}});
-  declare_options(line);
+  declare_flows(line);
   line.format_option();
   line.flag("quiet", "says nothing on stderr");
   return line;

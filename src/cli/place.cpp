@@ -20,7 +20,7 @@ using metrics::Metric;
 using metrics::PolicyResult;
 using scenario::PlacedJob;
 
-constexpr std::size_t kLinksShown = 5;
+constexpr std::size_t kLinksAtRisk = 5;
 /// A link that holds up flows for longer than this share of an iteration is at risk.
 constexpr double kAtRisk = 0.05;
 
@@ -57,7 +57,7 @@ config::Document with_one_job(config::Document document, const std::optional<std
 std::vector<const metrics::LinkResult*> links_at_risk(const PolicyResult& policy) {
   std::vector<const metrics::LinkResult*> out;
   for (const metrics::LinkResult& link : policy.links) {
-    if (link.binding_share > kAtRisk && link.tier != "nvlink" && out.size() < kLinksShown)
+    if (link.binding_share > kAtRisk && link.tier != "nvlink" && out.size() < kLinksAtRisk)
       out.push_back(&link);
   }
   return out;

@@ -22,7 +22,7 @@ struct KindOfFile {
   std::string_view summary;
   std::string (*schema)();
 };
-constexpr std::array<KindOfFile, 6> kKinds{{
+constexpr std::array<KindOfFile, 6> kFileKinds{{
     {"topology", "fabrics, as in topologies/", topology_schema},
     {"workload", "models and micro-benchmarks, as in workloads/", workload_schema},
     {"scenario", "what to simulate, as in scenarios/", scenario_schema},
@@ -33,7 +33,7 @@ constexpr std::array<KindOfFile, 6> kKinds{{
 
 std::vector<std::string_view> kinds() {
   std::vector<std::string_view> out;
-  for (const KindOfFile& kind : kKinds) out.push_back(kind.name);
+  for (const KindOfFile& kind : kFileKinds) out.push_back(kind.name);
   return out;
 }
 
@@ -194,7 +194,8 @@ int schema(const CommandLine& line) {
   line.expect_words(0, 1, "a kind of file at most");
   if (line.words().empty()) {
     std::string out;
-    for (const KindOfFile& kind : kKinds) out += fmt::format("{:<12}{}\n", kind.name, kind.summary);
+    for (const KindOfFile& kind : kFileKinds)
+      out += fmt::format("{:<12}{}\n", kind.name, kind.summary);
     write_stdout(out);
     return kGood;
   }
@@ -203,7 +204,7 @@ int schema(const CommandLine& line) {
   const auto at = std::find(names.begin(), names.end(), wanted);
   if (at == names.end())
     throw config::ConfigError(unknown(fmt::format("\"{}\" has no schema", wanted), wanted, names));
-  write_stdout(kKinds.at(static_cast<std::size_t>(at - names.begin())).schema());
+  write_stdout(kFileKinds.at(static_cast<std::size_t>(at - names.begin())).schema());
   return kGood;
 }
 

@@ -283,7 +283,7 @@ std::string collectives_schema() {
   return object(members);
 }
 
-std::string job_schema() {
+std::string job_input_schema() {
   return object(
       {{"name", text()},
        {"workload", any_of({text(), workload_body()})},
@@ -339,7 +339,7 @@ std::string outage_schema(bool planned) {
   return planned ? object(members, {"hosts", "from", "until"}) : object(members, {"hosts", "from"});
 }
 
-std::string cost_schema() {
+std::string cost_input_schema() {
   return object({{"gpu_hour", money()},
                  {"kwh", money()},
                  {"pue", number(1, 10)},
@@ -462,12 +462,12 @@ std::string scenario_schema() {
                                            {"hosts", array_of(text())},
                                            {"free_hosts", array_of(text())}})},
                       {"gpu", any_of({text(), gpu_body()})},
-                      {"jobs", array_of(job_schema())},
+                      {"jobs", array_of(job_input_schema())},
                       {"job_trace", job_trace_schema()},
                       {"arrival_scale", number(0, 1e6)},
                       {"diffusion", object({{"alpha", number(0, 1)}}, {"alpha"})},
                       {"network", network_schema()},
-                      {"cost", cost_schema()},
+                      {"cost", cost_input_schema()},
                       {"quotas", object({{"users", map_of(integer(1))},
                                          {"each_user", integer(1)},
                                          {"groups", map_of(integer(1))},

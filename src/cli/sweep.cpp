@@ -123,7 +123,7 @@ int dry_run(const CommandLine& line, const sweep::Sweep& sweep) {
 }
 
 /// Everything about the options that can be known before a point is decoded.
-void check_options(const CommandLine& line) {
+void refuse_wrong_options(const CommandLine& line) {
   static_cast<void>(line.format());
   static_cast<void>(pareto_metrics(line));
   static_cast<void>(shown_metric(line));
@@ -150,7 +150,7 @@ int say_missing(const CommandLine& line, std::size_t there, std::size_t all) {
 }  // namespace
 
 int run_sweep(const CommandLine& line, const config::Document& document) {
-  check_options(line);
+  refuse_wrong_options(line);
   const auto out = line.text("out");
   const auto shard = shard_of(line);
   const auto sweep = sweep::load(document, scenario_name(line.words().at(0)), line.changes(),

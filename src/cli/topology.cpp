@@ -218,7 +218,7 @@ std::vector<std::string_view> action_names() {
   return out;
 }
 
-constexpr std::string_view kAbout =
+constexpr std::string_view kTopologyAbout =
     "FILE is a topology file, or what another program prints of a fabric (`railyard list "
     "readers`).\n"
     "show: hosts, minipods, links of every tier (both directions counted), oversubscription, hops, "
@@ -235,7 +235,7 @@ CommandLine topology_options() {
   CommandLine line(
       {"topology",
        "show|validate|convert|bandwidth|bottlenecks FILE",
-       kAbout,
+       kTopologyAbout,
        {"railyard topology show topologies/clos_minipod_2048.json",
         "railyard topology bandwidth topologies/superpod_a100.json",
         "railyard topology bottlenecks topologies/clos_minipod_2048.json --pattern shift --shift 8",

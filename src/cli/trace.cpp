@@ -29,12 +29,6 @@ std::size_t policy_of(const CommandLine& line, const scenario::Spec& spec) {
       unknown(fmt::format("--policy: no policy set is named \"{}\"", *wanted), *wanted, known));
 }
 
-double end_s(const std::vector<workload::TaskTimes>& times) {
-  Duration end{};
-  for (const workload::TaskTimes& one : times) end = std::max(end, one.end);
-  return in_seconds(end);
-}
-
 int record(const CommandLine& line, const std::string& path) {
   const auto out = line.text("out");
   if (!out) throw config::ConfigError("railyard trace record wants --out FILE");
@@ -137,7 +131,7 @@ int replay(const CommandLine& line, const std::string& path) {
     static_cast<void>(convert_trace(recording, "recording", *out));
   if (const auto file = line.text("perfetto"))
     write_file(*file, report::perfetto_json({scenario::timeline(recording)}));
-  const double replayed_s = end_s(times);
+  const double replayed_s = in_seconds(workload::last_end(times));
   if (recorded.empty()) {
     write_stdout(fmt::format("{}: {} ranks, {} tasks, ends after {} s\n", path, recording.dag.ranks,
                              times.size(), replayed_s));
@@ -145,7 +139,7 @@ int replay(const CommandLine& line, const std::string& path) {
   }
   const auto [then, now] =
       std::mismatch(recorded.begin(), recorded.end(), times.begin(), times.end());
-  const double recorded_s = end_s(recorded);
+  const double recorded_s = in_seconds(workload::last_end(recorded));
   if (then == recorded.end() && now == times.end()) {
     write_stdout(fmt::format("{}: all {} tasks end at the recorded ticks ({} s)\n", path,
                              times.size(), recorded_s));
@@ -172,7 +166,7 @@ int convert(const CommandLine& line, const std::string& path) {
   return kGood;
 }
 
-int validate(const CommandLine& line, const std::string& path) {
+int validate_trace(const CommandLine& line, const std::string& path) {
   if (const auto jobs = read_job_trace(line, path)) {
     write_stdout(job_trace_text(*jobs) +
                  fmt::format("{}: in order, {} jobs\n", path, jobs->jobs.size()));
@@ -184,10 +178,10 @@ int validate(const CommandLine& line, const std::string& path) {
   return kGood;
 }
 
-const std::vector<std::string_view> kActions{"record",   "replay",  "info",
-                                             "validate", "convert", "generate"};
+const std::vector<std::string_view> kTraceActions{"record",   "replay",  "info",
+                                                  "validate", "convert", "generate"};
 
-void declare_options(CommandLine& line) {
+void declare_trace(CommandLine& line) {
   line.repeated("set", "/pointer=value",
                 "record: change the scenario at a JSON pointer (repeatable)");
   line.option("seed", "N", "record: seed, in place of the scenario's; generate: seed (default: 1)");
@@ -245,8 +239,8 @@ CommandLine trace_options() {
         "railyard trace generate --profile acme_kalos --load 0.8 --gpus 2416 --days 30 --seed 1 "
         "--out build/jobs.csv",
         "railyard trace info build/jobs.csv"},
-       kActions});
-  declare_options(line);
+       kTraceActions});
+  declare_trace(line);
   return line;
 }
 
@@ -260,7 +254,7 @@ int trace(const CommandLine& line) {
   const std::string& path = line.words()[1];
   if (action == "record") return record(line, path);
   if (action == "replay") return replay(line, path);
-  if (action == "validate") return validate(line, path);
+  if (action == "validate") return validate_trace(line, path);
   if (action == "convert") return convert(line, path);
   if (action == "info") {
     if (const auto jobs = read_job_trace(line, path)) {
@@ -271,7 +265,7 @@ int trace(const CommandLine& line) {
     return kGood;
   }
   throw config::ConfigError(
-      unknown(fmt::format("\"{}\" is no action of trace", action), action, kActions));
+      unknown(fmt::format("\"{}\" is no action of trace", action), action, kTraceActions));
 }
 
 }  // namespace railyard::cli

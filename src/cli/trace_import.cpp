@@ -51,21 +51,15 @@ Trace read_foreign(const CommandLine& line, const std::string& path) {
   return workload::read_trace(path, document.root());
 }
 
-double end_s(const std::vector<workload::TaskTimes>& times) {
-  Duration end{};
-  for (const workload::TaskTimes& one : times) end = std::max(end, one.end);
-  return in_seconds(end);
-}
-
 std::string recording_text(const workload::Recording& recording) {
   static constexpr std::array<std::string_view, 5> kKinds{"compute", "collective", "send",
                                                           "barrier", "host"};
   std::array<std::size_t, kKinds.size()> count{};
   for (const auto& task : recording.dag.tasks) ++count.at(static_cast<std::size_t>(task.kind));
-  std::string out =
-      fmt::format("{}\n{} ranks, {} tasks, {} dependencies, ends after {} s\n",
-                  recording.description, recording.dag.ranks, recording.dag.tasks.size(),
-                  recording.dag.dependencies.size(), end_s(recording.times));
+  std::string out = fmt::format("{}\n{} ranks, {} tasks, {} dependencies, ends after {} s\n",
+                                recording.description, recording.dag.ranks,
+                                recording.dag.tasks.size(), recording.dag.dependencies.size(),
+                                in_seconds(workload::last_end(recording.times)));
   for (std::size_t i = 0; i < count.size(); ++i)
     out += fmt::format("  {:<10} {}\n", kKinds.at(i), count.at(i));
   return out;

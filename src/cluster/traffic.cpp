@@ -57,7 +57,7 @@ class Intensity final : public TrafficPolicy {
   std::uint32_t levels_;
 };
 
-std::unique_ptr<TrafficPolicy> create_none(const config::Parameters& /*parameters*/) {
+std::unique_ptr<TrafficPolicy> create_fair_sharing(const config::Parameters& /*parameters*/) {
   return nullptr;
 }
 std::unique_ptr<TrafficPolicy> create_declared(const config::Parameters& /*parameters*/) {
@@ -72,7 +72,8 @@ std::unique_ptr<TrafficPolicy> create_intensity(const config::Parameters& parame
 
 std::span<const config::CatalogEntry<TrafficFactory>> traffic_catalog() {
   static const std::array<config::CatalogEntry<TrafficFactory>, 3> kTable{{
-      {{.name = "none", .summary = "jobs share links fairly", .parameters = {}}, &create_none},
+      {{.name = "none", .summary = "jobs share links fairly", .parameters = {}},
+       &create_fair_sharing},
       {{.name = "declared",
         .summary = "jobs of a higher \"priority\" go first on links they share",
         .parameters = {}},

@@ -12,7 +12,7 @@ namespace railyard::collective {
 
 namespace {
 
-std::uint32_t steps_of(std::uint32_t ranks) {
+std::uint32_t levels_of(std::uint32_t ranks) {
   return static_cast<std::uint32_t>(std::bit_width(ranks - 1));  // ceil(log2 n)
 }
 
@@ -26,7 +26,7 @@ class BinomialTree final : public Algorithm {
   Schedule schedule(const Request& request, const GroupShape& shape) const override {
     RAILYARD_CHECK(refusal(request, shape).empty(), "{}", refusal(request, shape));
     const std::uint32_t n = shape.ranks();
-    const std::uint32_t steps = steps_of(n);
+    const std::uint32_t steps = levels_of(n);
     const bool reduces = request.operation == Operation::reduce;
     ScheduleBuilder builder;
     std::vector<std::vector<std::uint32_t>> arrived(n);
@@ -52,7 +52,7 @@ class BinomialTree final : public Algorithm {
                        Bandwidth rate) const override {
     RAILYARD_CHECK(refusal(request, GroupShape::flat(ranks)).empty(),
                    "the binomial tree cannot do this");
-    return (alpha + request.size / rate) * static_cast<std::int64_t>(steps_of(ranks));
+    return (alpha + request.size / rate) * static_cast<std::int64_t>(levels_of(ranks));
   }
 };
 

@@ -20,7 +20,7 @@ namespace railyard::collective {
 namespace {
 
 /// The owner's chunk is known at the reducer or at the owner: what may be read of it, in transfers.
-using Waits = std::vector<std::uint32_t>;
+using WaitList = std::vector<std::uint32_t>;
 
 class Nvls final : public Algorithm {
  public:
@@ -46,7 +46,7 @@ class Nvls final : public Algorithm {
     for (std::uint32_t c = 0; c < chunks_; ++c) {
       for (std::uint32_t owner = 0; owner < n; ++owner) {
         const Chunk chunk = cut(slices[owner], chunks_)[c];
-        Waits sum;
+        WaitList sum;
         if (request.operation != Operation::all_gather)
           sum.push_back(read(builder, shape, owner, chunk));
         if (request.operation != Operation::reduce_scatter)
@@ -97,7 +97,7 @@ class Nvls final : public Algorithm {
   /// All ranks send their copy, the switch adds and answers the owner.
   static std::uint32_t read(ScheduleBuilder& builder, const GroupShape& shape, std::uint32_t owner,
                             Chunk chunk) {
-    Waits copies;
+    WaitList copies;
     for (std::uint32_t r = 0; r < shape.ranks(); ++r) {
       copies.push_back(builder.add(
           {.source = r, .destination = shape.reducer(0), .channel = 0, .reduce = true}, chunk, {}));
@@ -108,7 +108,7 @@ class Nvls final : public Algorithm {
   }
 
   static void write(ScheduleBuilder& builder, const GroupShape& shape, std::uint32_t owner,
-                    Chunk chunk, const Waits& sum) {
+                    Chunk chunk, const WaitList& sum) {
     const std::uint32_t n = shape.ranks();
     const std::uint32_t up = builder.add(
         {.source = owner, .destination = shape.reducer(0), .channel = 1, .reduce = false}, chunk,

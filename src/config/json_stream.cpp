@@ -11,7 +11,7 @@
 namespace railyard::config {
 namespace {
 
-constexpr std::uint32_t kDepthMax = 256;
+constexpr std::uint32_t kStreamDepthMax = 256;
 constexpr std::size_t kStringMax = std::size_t{64} << 20U;
 
 void append_utf8(std::string& out, std::uint32_t code) {
@@ -76,7 +76,8 @@ void JsonStream::expect(char wanted) {
 
 void JsonStream::open(char bracket) {
   expect(bracket);
-  if (++depth_ > kDepthMax) fail(fmt::format("more than {} values inside each other", kDepthMax));
+  if (++depth_ > kStreamDepthMax)
+    fail(fmt::format("more than {} values inside each other", kStreamDepthMax));
   first_ = true;
 }
 

@@ -4,18 +4,10 @@
 #include <vector>
 
 #include "railyard/config/document.hpp"
+#include "railyard/config/text_lines.hpp"
 
 namespace railyard::config {
 namespace {
-
-/// Capitals are the commonest slip of all and cost nothing; locale-free.
-std::string lowered(std::string_view word) {
-  std::string out(word);
-  for (char& letter : out) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return out;
-}
 
 /// Edit distance with swaps of neighbours (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {

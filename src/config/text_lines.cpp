@@ -36,6 +36,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& letter : out) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return out;
+}
+
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> out;
   constexpr std::string_view kBlank = " \t";

@@ -36,9 +36,9 @@ struct Trigger {
   std::vector<std::pair<std::uint32_t, Signal>> inputs;
 };
 
-class Reader {
+class ConnectionReader {
  public:
-  Reader(const std::filesystem::path& path, std::optional<double> ticks_per_start)
+  ConnectionReader(const std::filesystem::path& path, std::optional<double> ticks_per_start)
       : ticks_per_start_(ticks_per_start), lines_(config::TextLines::parse_file(path)) {
     list_.name = path.string();
   }
@@ -277,7 +277,7 @@ class Reader {
 
 FlowList read_connection_matrix(const std::filesystem::path& path,
                                 std::optional<double> ticks_per_start) {
-  return Reader(path, ticks_per_start).read();
+  return ConnectionReader(path, ticks_per_start).read();
 }
 
 }  // namespace railyard::network

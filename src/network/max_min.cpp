@@ -36,7 +36,7 @@ struct LaterKey {
   bool operator()(const Key& a, const Key& b) const { return a.level > b.level; }
 };
 
-enum class FlowState : std::uint8_t { growing, frozen };
+enum class FillState : std::uint8_t { growing, frozen };
 
 }  // namespace
 
@@ -46,7 +46,7 @@ struct MaxMinWorkspace::Arrays {
   std::vector<double> double_weights;
   std::vector<Int128> integer_weights;
   std::vector<std::uint32_t> flow_of_link;
-  std::vector<FlowState> flow_state;
+  std::vector<FillState> flow_state;
   std::vector<Key> heap;
   std::vector<std::uint32_t> batch;
 };
@@ -116,7 +116,7 @@ class Filling {
       rates_.link_level[link] = kInfinity;
       if (links_[link].flows > 0) arrays_.heap.push_back(Key{link_level(link), link});
     }
-    arrays_.flow_state.assign(flow_count_, FlowState::growing);
+    arrays_.flow_state.assign(flow_count_, FillState::growing);
     for (std::uint32_t flow = 0; flow < flow_count_; ++flow) {
       const double cap = problem_.cap_bytes_per_s[flow];
       if (cap < kInfinity)
@@ -149,7 +149,7 @@ class Filling {
   /// True when the key still stands for something that grows.
   bool is_live(const Key& key) const {
     if (key.id >= link_count_)
-      return arrays_.flow_state[key.id - link_count_] == FlowState::growing;
+      return arrays_.flow_state[key.id - link_count_] == FillState::growing;
     return links_[key.id].unfrozen > Weight{};
   }
 
@@ -196,7 +196,7 @@ class Filling {
     const LinkFill<Weight>& link = links_[id];
     for (std::uint32_t entry = 0; entry < link.flows; ++entry) {
       const std::uint32_t flow = arrays_.flow_of_link[link.first_flow + entry];
-      if (arrays_.flow_state[flow] == FlowState::growing) {
+      if (arrays_.flow_state[flow] == FillState::growing) {
         rates_.binding_link[flow] = id;
         rates_.rate_bytes_per_s[flow] =
             std::min(level_ * problem_.share[flow], problem_.cap_bytes_per_s[flow]);
@@ -210,7 +210,7 @@ class Filling {
   }
 
   void freeze(std::uint32_t flow) {
-    arrays_.flow_state[flow] = FlowState::frozen;
+    arrays_.flow_state[flow] = FillState::frozen;
     rates_.level[flow] = level_;
     --remaining_flows_;
     for (std::uint32_t use = problem_.first_use[flow]; use < problem_.first_use[flow + 1]; ++use) {

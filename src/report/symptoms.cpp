@@ -15,7 +15,7 @@ namespace {
 using metrics::Finding;
 
 /// What one symptom of one cause looks like under the policies that show it.
-struct Shown {
+struct ShownSymptom {
   const metrics::SymptomDescription* symptom = nullptr;
   std::string policies;
   std::size_t count = 0;  ///< of them
@@ -34,7 +34,7 @@ std::string between(double a, double b) {
   return low == high ? low + " %" : fmt::format("{} to {} %", low, high);
 }
 
-std::string part_text(const Shown& shown) {
+std::string part_text(const ShownSymptom& shown) {
   const auto& cause = *shown.most.cause;
   const double a = shown.least.part;
   const double b = shown.most.part;
@@ -49,11 +49,11 @@ std::string part_text(const Shown& shown) {
 
 std::vector<std::string> symptoms(const metrics::RunResult& result) {
   // By cause: policies that show the same stand in one sentence.
-  std::map<const metrics::CauseDescription*, Shown> all;
+  std::map<const metrics::CauseDescription*, ShownSymptom> all;
   for (const auto& policy : result.policies) {
     for (const Finding& found : metrics::findings_of(policy)) {
       auto [at, first] = all.try_emplace(found.cause);
-      Shown& shown = at->second;
+      ShownSymptom& shown = at->second;
       shown.symptom = found.symptom;
       shown.policies += (first ? "" : ", ") + policy.name;
       ++shown.count;

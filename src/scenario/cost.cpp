@@ -26,7 +26,7 @@ double hours(double ticks) {
 double switch_ports(const topology::Topology& topology) {
   const auto count = std::count_if(
       topology.links().begin(), topology.links().end(),
-      [&](const auto& link) { return topology.kind(link.from) >= topology::NodeKind::leaf; });
+      [&](const auto& link) { return topology::is_switch(topology.kind(link.from)); });
   return static_cast<double>(count);
 }
 

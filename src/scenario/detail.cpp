@@ -87,10 +87,6 @@ std::optional<metrics::GroupPlaces> groups_of(const World& world,
   return out;
 }
 
-bool is_switch(topology::NodeKind kind) {
-  return kind >= topology::NodeKind::leaf;
-}
-
 bool between_switches(const topology::Topology& topology, const topology::Link& link) {
   return is_switch(topology.kind(link.from)) && is_switch(topology.kind(link.to));
 }

@@ -26,7 +26,6 @@ using config::Node;
 using config::Range;
 using config::Reader;
 
-constexpr std::int64_t kRanksMax = 1'000'000;
 constexpr std::int64_t kPriorityMax = 1'000'000'000;
 
 void read_transformer(Reader& job, const Node& model, std::uint32_t gpus, World& world,

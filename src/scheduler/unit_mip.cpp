@@ -19,7 +19,7 @@ namespace railyard::scheduler {
 
 namespace {
 
-constexpr double kEqual = 1e-6;  // of CBC's integers and objectives
+constexpr double kMipEqual = 1e-6;  // of CBC's integers and objectives
 
 /// Columns: T, then y_j, s_ij, p_ij.
 class Programme {
@@ -142,7 +142,7 @@ MipAnswer solve_mip(const UnitProblem& problem, const MipSettings& settings) {
   model.setMaximumCutPassesAtRoot(20);
   model.setMaximumCutPasses(2);
   model.setMaximumNodes(static_cast<int>(settings.nodes));
-  model.setAllowableGap(kEqual);
+  model.setAllowableGap(kMipEqual);
   model.initialSolve();
   model.branchAndBound();
 
@@ -154,10 +154,10 @@ MipAnswer solve_mip(const UnitProblem& problem, const MipSettings& settings) {
     answer.assignment = programme.hosts_of(model.bestSolution());
     // Whole hosts may cost less than the incumbent: unused minipods that it had selected are gone.
     const double cost = answer.assignment->cost(settings.w_minipods, settings.w_spread);
-    RAILYARD_CHECK(cost <= model.getObjValue() + kEqual, "whole hosts cost {}, CBC's solution {}",
-                   cost, model.getObjValue());
+    RAILYARD_CHECK(cost <= model.getObjValue() + kMipEqual,
+                   "whole hosts cost {}, CBC's solution {}", cost, model.getObjValue());
     answer.bound = answer.proven ? cost : std::min(answer.bound, cost);
-    answer.proven = answer.proven || cost <= answer.bound + kEqual;
+    answer.proven = answer.proven || cost <= answer.bound + kMipEqual;
   }
   return answer;
 }

@@ -5,10 +5,14 @@
 #include <memory>
 #include <vector>
 
+#include "railyard/core/units.hpp"
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/training/program.hpp"
 
 namespace railyard::study {
+
+/// From here on bandwidth decides how long a collective takes, not latency.
+inline constexpr Bytes kLarge{std::int64_t{16} << 20U};
 
 /// Packets spread over all equal paths, so that no hash collides.
 [[nodiscard]] training::NetworkSettings sprayed(const topology::Topology& fabric);

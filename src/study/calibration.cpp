@@ -17,7 +17,6 @@ namespace {
 
 using config::ConfigError;
 
-constexpr Bytes kLarge{std::int64_t{16} << 20U};
 constexpr Bytes kSmall{std::int64_t{1} << 20U};
 constexpr int kTurns = 3;
 

@@ -13,8 +13,6 @@ namespace railyard::study {
 
 namespace {
 
-constexpr Bytes kLarge{std::int64_t{16} << 20U};
-
 /// The fabric with as many hosts as were measured; islands that span hosts say so themselves.
 std::string sized(const config::Node& fabric, std::uint32_t hosts) {
   const auto nvlink = fabric.find("nvlink");

@@ -16,7 +16,7 @@ using config::Errors;
 using config::Node;
 
 /// The number a JSON text is, if it is one.
-std::optional<double> number_of(const std::string& text) {
+std::optional<double> drawn_number(const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -41,7 +41,7 @@ std::optional<Values> values_of(const Conditions& conditions, const std::vector<
   for (const auto& [name, pointer] : conditions.variables) {
     const auto axis = axis_of(axes, pointer);
     if (!axis) continue;
-    const auto number = number_of(row[*axis]);
+    const auto number = drawn_number(row[*axis]);
     if (!number) return std::nullopt;
     out[name] = *number;
   }

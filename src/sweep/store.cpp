@@ -55,7 +55,7 @@ struct Record {
   std::string text;
 };
 
-std::optional<std::size_t> number_of(std::string_view word) {
+std::optional<std::size_t> count_of(std::string_view word) {
   std::size_t value = 0;
   const char* end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, value);
@@ -72,8 +72,8 @@ std::optional<Record> record_of(std::string_view line) {
     word = line.substr(0, space);
     line.remove_prefix(space + 1);
   }
-  const auto point = number_of(words[0]);
-  const auto length = number_of(words[1]);
+  const auto point = count_of(words[0]);
+  const auto length = count_of(words[1]);
   if (!point || !length || *length != line.size()) return std::nullopt;
   Record out{*point, std::string(line)};
   std::replace(out.text.begin(), out.text.end(), kLineFeed, '\n');

@@ -16,10 +16,6 @@ namespace {
 constexpr std::uint32_t kNoMinipod = 0xffffffff;
 constexpr std::size_t kSentencesMax = 10;
 
-bool is_switch(NodeKind kind) {
-  return kind >= NodeKind::leaf;
-}
-
 /// The minipod of every node: of hosts by definition, of leaves and spines where all that hangs
 /// below agrees.
 std::vector<std::uint32_t> minipod_of_nodes(const Topology& topology) {

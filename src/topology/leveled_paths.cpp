@@ -85,7 +85,7 @@ class Paths final : public LeveledPaths {
 
  private:
   [[nodiscard]] bool is_switch(NodeId node) const {
-    return view_.kinds[index(node)] >= NodeKind::leaf;
+    return topology::is_switch(view_.kinds[index(node)]);
   }
 
   void number_switches() {

@@ -15,11 +15,11 @@ namespace {
 /// Links turned round, so that a search from a destination finds the distance of every node to it.
 using Reversed = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 /// Hops are kept in 16 bits: a distance to every GPU from every node is most of the memory.
-constexpr std::uint16_t kFar = 0xffff;
+constexpr std::uint16_t kHopsFar = 0xffff;
 
-class Paths final : public ShortestHopPaths {
+class ShortestPaths final : public ShortestHopPaths {
  public:
-  Paths(const GraphView& view, std::vector<std::uint32_t> host_of_node)
+  ShortestPaths(const GraphView& view, std::vector<std::uint32_t> host_of_node)
       : view_(view), host_of_node_(std::move(host_of_node)), reversed_(view.kinds.size()) {
     for (const Link& link : view_.links)
       boost::add_edge(index(link.to), index(link.from), reversed_);
@@ -60,7 +60,7 @@ class Paths final : public ShortestHopPaths {
       const auto& distances = searches_[to].distances;
       for (std::size_t from = 0; from < view_.gpu_nodes.size(); ++from) {
         const auto source = static_cast<GpuId>(from);
-        if (distances[index(node(source))] == kFar) return std::pair{source, destination};
+        if (distances[index(node(source))] == kHopsFar) return std::pair{source, destination};
       }
     }
     return std::nullopt;
@@ -94,7 +94,7 @@ class Paths final : public ShortestHopPaths {
                     through_nics);
     };
     const boost::filtered_graph<Reversed, std::function<bool(const Edge&)>> graph(reversed_, keep);
-    std::vector<std::uint32_t> hops(view_.kinds.size(), kFar);
+    std::vector<std::uint32_t> hops(view_.kinds.size(), kHopsFar);
     hops[index(last)] = 0;
     boost::breadth_first_search(graph, index(last),
                                 boost::visitor(boost::make_bfs_visitor(
@@ -102,7 +102,8 @@ class Paths final : public ShortestHopPaths {
     std::vector<std::uint16_t> out;
     out.reserve(hops.size());
     for (const std::uint32_t hop : hops) {
-      RAILYARD_CHECK(hop <= kFar, "a path of {} hops; at most {} are supported", hop, kFar - 1);
+      RAILYARD_CHECK(hop <= kHopsFar, "a path of {} hops; at most {} are supported", hop,
+                     kHopsFar - 1);
       out.push_back(static_cast<std::uint16_t>(hop));
     }
     return out;
@@ -113,7 +114,8 @@ class Paths final : public ShortestHopPaths {
     Search out{distances(last, false), false};
     for (std::size_t gpu = 0; gpu < view_.gpu_nodes.size(); ++gpu) {
       if (view_.host_of_gpu[gpu] != view_.host_of_gpu[index(destination)]) continue;
-      if (out.distances[index(view_.gpu_nodes[gpu])] == kFar) return {distances(last, true), true};
+      if (out.distances[index(view_.gpu_nodes[gpu])] == kHopsFar)
+        return {distances(last, true), true};
     }
     return out;
   }
@@ -125,8 +127,8 @@ class Paths final : public ShortestHopPaths {
     const std::uint16_t inside = nearest_inside(at, destination);
     for (std::uint32_t i = 0; i < links.size(); ++i) {
       const std::uint16_t there = distances[index(links[i].to)];
-      if (inside != kFar ? there != inside || !same_host(links[i].to, node(destination))
-                         : there == kFar || there + 1 != distances[index(at)])
+      if (inside != kHopsFar ? there != inside || !same_host(links[i].to, node(destination))
+                             : there == kHopsFar || there + 1 != distances[index(at)])
         continue;
       if (usable(at, links[i].to, node(destination), through_nics)) out.push_back(first + i);
     }
@@ -137,11 +139,12 @@ class Paths final : public ShortestHopPaths {
   }
 
   /// GPUs of one host stay inside it where they can, even when a switch outside is as near: the
-  /// least distance of what follows `at` inside the host, or kFar.
+  /// least distance of what follows `at` inside the host, or kHopsFar.
   [[nodiscard]] std::uint16_t nearest_inside(NodeId at, GpuId destination) const {
-    if (view_.kinds[index(at)] != NodeKind::gpu || !same_host(at, node(destination))) return kFar;
+    if (view_.kinds[index(at)] != NodeKind::gpu || !same_host(at, node(destination)))
+      return kHopsFar;
     const auto& [distances, through_nics] = searches_[index(destination)];
-    std::uint16_t out = kFar;
+    std::uint16_t out = kHopsFar;
     for (const Link& link : view_.out_links(at)) {
       const bool stays = same_host(link.to, node(destination)) &&
                          usable(at, link.to, node(destination), through_nics);
@@ -169,7 +172,7 @@ class Paths final : public ShortestHopPaths {
 
 std::unique_ptr<ShortestHopPaths> make_shortest_hop_paths(const GraphView& view,
                                                           std::vector<std::uint32_t> host_of_node) {
-  return std::make_unique<Paths>(view, std::move(host_of_node));
+  return std::make_unique<ShortestPaths>(view, std::move(host_of_node));
 }
 
 }  // namespace railyard::topology

@@ -12,15 +12,16 @@
 namespace railyard::topology {
 namespace {
 
-constexpr std::int64_t kCountMax = 1'000'000;
+constexpr std::int64_t kTieredCountMax = 1'000'000;
 
 std::uint32_t as_count(std::int64_t value) {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 1, kCountMax));
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 1, kTieredCountMax));
 }
 
 std::optional<std::uint32_t> read_count(config::Reader& reader, std::string_view key) {
   if (!reader.has(key)) return std::nullopt;
-  return as_count(reader.required<std::int64_t>(key, config::Range<std::int64_t>{1, kCountMax}));
+  return as_count(
+      reader.required<std::int64_t>(key, config::Range<std::int64_t>{1, kTieredCountMax}));
 }
 
 /// The core that each uplink of each minipod goes to. Whole turns are even over the cores; the rest
@@ -301,7 +302,7 @@ std::vector<std::uint32_t> read_hosts_per_minipod(config::Reader& reader, std::s
     const auto minipods =
         shape.required<std::int64_t>("minipods", config::Range<std::int64_t>{1, 100'000});
     const auto hosts =
-        shape.required<std::int64_t>("hosts", config::Range<std::int64_t>{1, kCountMax});
+        shape.required<std::int64_t>("hosts", config::Range<std::int64_t>{1, kTieredCountMax});
     shape.finish();
     if (minipods > 100'000) return out;
     out.assign(as_count(minipods), as_count(hosts));
@@ -311,9 +312,9 @@ std::vector<std::uint32_t> read_hosts_per_minipod(config::Reader& reader, std::s
   if (!config::decode(*node, reader.errors(), counts)) return out;
   if (counts.empty()) reader.errors().add(*node, "expected at least one minipod");
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] < 1 || counts[i] > kCountMax) {
-      reader.errors().add(node->at(i),
-                          fmt::format("expected 1 to {} hosts, not {}", kCountMax, counts[i]));
+    if (counts[i] < 1 || counts[i] > kTieredCountMax) {
+      reader.errors().add(
+          node->at(i), fmt::format("expected 1 to {} hosts, not {}", kTieredCountMax, counts[i]));
     }
     out.push_back(as_count(counts[i]));
   }

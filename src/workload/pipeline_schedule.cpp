@@ -10,7 +10,7 @@ namespace railyard::workload {
 
 namespace {
 
-struct Shape {
+struct ScheduleShape {
   std::uint32_t stage;
   std::uint32_t stages;
   std::uint32_t virtual_stages;
@@ -20,7 +20,7 @@ struct Shape {
 
 /// The k-th forward or backward of a stage: groups of p micro-batches go through one chunk after
 /// the other, backwards from the last chunk to the first.
-Pass interleaved(const Shape& shape, std::uint32_t k, bool forward) {
+Pass interleaved(const ScheduleShape& shape, std::uint32_t k, bool forward) {
   const std::uint32_t group = shape.stages * shape.virtual_stages;
   const std::uint32_t v = k % group / shape.stages;
   const std::uint32_t chunk = forward ? v : shape.virtual_stages - 1 - v;
@@ -30,7 +30,7 @@ Pass interleaved(const Shape& shape, std::uint32_t k, bool forward) {
           false};
 }
 
-std::vector<Pass> one_forward_one_backward(const Shape& shape) {
+std::vector<Pass> one_forward_one_backward(const ScheduleShape& shape) {
   const std::uint32_t all = shape.passes();
   const std::uint32_t below = shape.stages - shape.stage - 1;
   std::uint32_t warm_up = below;
@@ -51,14 +51,14 @@ std::vector<Pass> one_forward_one_backward(const Shape& shape) {
   return passes;
 }
 
-std::vector<Pass> gpipe(const Shape& shape) {
+std::vector<Pass> gpipe(const ScheduleShape& shape) {
   std::vector<Pass> passes;
   for (std::uint32_t i = 0; i < shape.passes(); ++i) passes.push_back(interleaved(shape, i, true));
   for (std::uint32_t i = 0; i < shape.passes(); ++i) passes.push_back(interleaved(shape, i, false));
   return passes;
 }
 
-std::vector<Pass> zero_bubble(const Shape& shape) {
+std::vector<Pass> zero_bubble(const ScheduleShape& shape) {
   std::vector<Pass> passes;
   std::uint32_t weights = 0;
   const auto weight = [&] {
@@ -77,7 +77,7 @@ std::vector<Pass> zero_bubble(const Shape& shape) {
 /// micro-batches [0, m/2) enter at stage 0, the others at the last stage.
 class DualPipe {
  public:
-  explicit DualPipe(const Shape& shape)
+  explicit DualPipe(const ScheduleShape& shape)
       : shape_(shape), second_half_(shape.stage >= shape.stages / 2) {}
 
   std::vector<Pass> passes() {
@@ -157,7 +157,7 @@ class DualPipe {
     waiting_.pop_front();
   }
 
-  const Shape& shape_;
+  const ScheduleShape& shape_;
   bool second_half_;
   std::array<std::uint32_t, 2> forwards_{};
   std::array<std::uint32_t, 2> backwards_{};
@@ -171,7 +171,7 @@ std::vector<Pass> passes_of_stage(Schedule schedule, std::uint32_t stage, std::u
                                   std::uint32_t virtual_stages, std::uint32_t micro_batches) {
   RAILYARD_CHECK(stage < stages && virtual_stages > 0, "stage {} of {} with {} chunks", stage,
                  stages, virtual_stages);
-  const Shape shape{stage, stages, virtual_stages, micro_batches};
+  const ScheduleShape shape{stage, stages, virtual_stages, micro_batches};
   switch (schedule) {
     case Schedule::one_forward_one_backward:
       return one_forward_one_backward(shape);

@@ -229,6 +229,12 @@ void read_times(config::Reader& reader, Recording& recording) {
 
 }  // namespace
 
+Duration last_end(const std::vector<TaskTimes>& times) {
+  Duration end{};
+  for (const TaskTimes& one : times) end = std::max(end, one.end);
+  return end;
+}
+
 void write_recording(std::ostream& out, const Recording& recording) {
   const IterationDag& dag = recording.dag;
   RAILYARD_CHECK(recording.times.empty() || recording.times.size() == dag.tasks.size(),

@@ -47,9 +47,9 @@ std::optional<std::uint32_t> neighbour(const StencilSpec& spec, std::uint32_t ra
   return place[0] + grid[0] * (place[1] + grid[1] * place[2]);
 }
 
-class Builder {
+class StencilBuilder {
  public:
-  Builder(const StencilSpec& spec, const Grid& grid, const GpuSpec& gpu)
+  StencilBuilder(const StencilSpec& spec, const Grid& grid, const GpuSpec& gpu)
       : spec_(spec), grid_(grid) {
     IterationDag& dag = builder_.dag();
     dag.ranks = grid[0] * grid[1] * grid[2];
@@ -199,7 +199,7 @@ Grid grid_of(const StencilSpec& spec, std::uint32_t ranks) {
 IterationDag build_stencil(const StencilSpec& spec, const Grid& grid, const GpuSpec& gpu) {
   RAILYARD_CHECK(check_stencil(spec, grid, gpu).empty(), "{}",
                  check_stencil(spec, grid, gpu).front());
-  return Builder(spec, grid, gpu).build();
+  return StencilBuilder(spec, grid, gpu).build();
 }
 
 }  // namespace railyard::workload

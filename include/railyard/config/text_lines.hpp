@@ -55,6 +55,8 @@ class TextLines {
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
 /// Without blanks, tabs and line ends at either end.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
+/// With the capitals of ASCII as small letters, whatever the locale.
+[[nodiscard]] std::string lowered(std::string_view text);
 /// The text as a whole number or a finite one; empty when it is none, or holds anything else.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 [[nodiscard]] std::optional<double> parse_real(std::string_view text);

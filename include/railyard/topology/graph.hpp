@@ -34,6 +34,10 @@ enum class Tier : std::uint8_t {
 inline constexpr std::size_t kTiers = 5;
 [[nodiscard]] std::string_view name(Tier tier);
 [[nodiscard]] std::string_view name(NodeKind kind);
+/// Of the network: what stands outside hosts.
+[[nodiscard]] constexpr bool is_switch(NodeKind kind) {
+  return kind >= NodeKind::leaf;
+}
 
 struct Link {
   NodeId from{};

@@ -22,6 +22,9 @@ struct TaskTimes {
   friend bool operator==(const TaskTimes&, const TaskTimes&) = default;
 };
 
+/// When the last task ends; 0 of none.
+[[nodiscard]] Duration last_end(const std::vector<TaskTimes>& times);
+
 struct Recording {
   std::string description;
   IterationDag dag;

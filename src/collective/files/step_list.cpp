@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t kStepsMax = 1'000'000;
 constexpr std::int64_t kRanksMax = 65'536;
 constexpr std::int64_t kCellsMax = 1 << 20;
-constexpr std::int64_t kChannelsMax = 65'535;
+constexpr std::int64_t kStepChannelsMax = 65'535;
 
 class StepListReader {
  public:
@@ -106,7 +106,7 @@ class StepListReader {
         "count", 1, Range<std::int64_t>{1, std::int64_t{program_.chunks} - chunk});
     const bool reduce = reader.optional<bool>("reduce", false);
     const auto channel = static_cast<std::uint32_t>(
-        reader.optional<std::int64_t>("channel", 0, Range<std::int64_t>{0, kChannelsMax}));
+        reader.optional<std::int64_t>("channel", 0, Range<std::int64_t>{0, kStepChannelsMax}));
     std::uint64_t place = static_cast<std::uint64_t>(chunk);
     if (program_.operation == Operation::all_to_all) {
       const std::int64_t origin = reader.optional<std::int64_t>("origin", source, ranks);

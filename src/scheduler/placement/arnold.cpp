@@ -321,7 +321,7 @@ void refuse_contradictions(const config::Parameters& parameters) {
   }
 }
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_arnold(const config::Parameters& parameters) {
   refuse_contradictions(parameters);
   Settings settings;
   settings.alpha = parameters.get<double>("alpha");
@@ -416,7 +416,7 @@ PlacementEntry arnold_entry() {
                   "unit: pp_fastest for pp, dp_fastest for dp";
               return spec;
             }()}},
-      &create};
+      &create_arnold};
 }
 
 }  // namespace railyard::scheduler

@@ -19,7 +19,7 @@ class BestFit final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_best_fit(const config::Parameters& parameters) {
   return std::make_unique<BestFit>(rank_order_of(parameters));
 }
 
@@ -30,7 +30,7 @@ PlacementEntry best_fit_entry() {
            .summary = "the minipods with fewest free hosts first, each emptied before the next; a "
                       "gang of less than a host takes the host with fewest free GPUs that fits",
            .parameters = {rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_best_fit};
 }
 
 }  // namespace railyard::scheduler

@@ -195,7 +195,7 @@ class Bipartition final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_bipartition(const config::Parameters& parameters) {
   return std::make_unique<Bipartition>(parameters.get<double>("alpha"), rank_order_of(parameters));
 }
 
@@ -213,7 +213,7 @@ PlacementEntry bipartition_entry() {
                            .min = 0.0,
                            .max = 1.0},
                           rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_bipartition};
 }
 
 }  // namespace railyard::scheduler

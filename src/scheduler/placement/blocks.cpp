@@ -41,7 +41,7 @@ class Blocks final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_blocks(const config::Parameters& parameters) {
   return std::make_unique<Blocks>(
       static_cast<std::size_t>(parameters.get<std::int64_t>("minipods")),
       rank_order_of(parameters));
@@ -60,7 +60,7 @@ PlacementEntry blocks_entry() {
                            .min = 1,
                            .max = 1'000'000},
                           rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_blocks};
 }
 
 }  // namespace railyard::scheduler

@@ -21,7 +21,7 @@ class GpuPacking final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_gpu_packing(const config::Parameters& parameters) {
   return std::make_unique<GpuPacking>(rank_order_of(parameters));
 }
 
@@ -32,7 +32,7 @@ PlacementEntry gpu_packing_entry() {
            .summary = "the minipods with most free hosts first, so that few are touched; a gang of "
                       "less than a host takes the host with fewest free GPUs that fits",
            .parameters = {rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_gpu_packing};
 }
 
 }  // namespace railyard::scheduler

@@ -77,7 +77,7 @@ class Hypernode final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_hypernode(const config::Parameters& parameters) {
   const bool hard = parameters.get<std::string>("mode") == "hard";
   if (hard != parameters.has_value("highest_tier")) {
     throw config::ConfigError(
@@ -107,7 +107,7 @@ PlacementEntry hypernode_entry() {
                            .min = 1,
                            .max = kTiers},
                           rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_hypernode};
 }
 
 }  // namespace railyard::scheduler

@@ -71,7 +71,7 @@ std::vector<std::string> read_hosts(const std::filesystem::path& path) {
   return hosts;
 }
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_listed(const config::Parameters& parameters) {
   return std::make_unique<Listed>(read_hosts(parameters.get<std::string>("hosts")),
                                   rank_order_of(parameters));
 }
@@ -86,7 +86,7 @@ PlacementEntry listed_entry() {
                            .type = config::ParameterType::path,
                            .help = "host names, or Slurm's expressions of them, a line each"},
                           rank_order_parameter("\"dp_fastest\"")}},
-          &create};
+          &create_listed};
 }
 
 }  // namespace railyard::scheduler

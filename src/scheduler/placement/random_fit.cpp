@@ -61,7 +61,7 @@ class RandomFit final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_random_fit(const config::Parameters& parameters) {
   return std::make_unique<RandomFit>(rank_order_of(parameters));
 }
 
@@ -72,7 +72,7 @@ PlacementEntry random_fit_entry() {
            .summary = "host by host a random minipod with a free host, then a random free host of "
                       "it; a gang of less than a host draws one that fits the same way",
            .parameters = {rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_random_fit};
 }
 
 }  // namespace railyard::scheduler

@@ -116,7 +116,7 @@ class SlurmBlock final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_slurm_block(const config::Parameters& parameters) {
   return std::make_unique<SlurmBlock>(
       parameters.get<std::string>("block") == "minipod",
       static_cast<std::uint32_t>(parameters.get<std::int64_t>("segment")),
@@ -141,7 +141,7 @@ PlacementEntry slurm_block_entry() {
                            .min = 0,
                            .max = 1'000'000},
                           rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_slurm_block};
 }
 
 }  // namespace railyard::scheduler

@@ -66,7 +66,7 @@ class SlurmTree final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_slurm_tree(const config::Parameters& parameters) {
   return std::make_unique<SlurmTree>(
       static_cast<std::uint32_t>(parameters.get<std::int64_t>("switches")),
       parameters.get<Duration>("wait"), rank_order_of(parameters));
@@ -91,7 +91,7 @@ PlacementEntry slurm_tree_entry() {
                                    "max_switch_wait is 300 s)",
                            .max = 7.9e6},
                           rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_slurm_tree};
 }
 
 }  // namespace railyard::scheduler

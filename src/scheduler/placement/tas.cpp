@@ -16,7 +16,7 @@ namespace railyard::scheduler {
 
 namespace {
 
-struct Settings {
+struct TasSettings {
   enum class Mode : std::uint8_t { required, preferred, unconstrained };
   Mode mode = Mode::preferred;
   bool of_minipods = false;  ///< the level asked for; else leaves
@@ -27,7 +27,7 @@ struct Settings {
 
 class Tas final : public PlacementPolicy {
  public:
-  explicit Tas(const Settings& settings) : settings_(settings) {}
+  explicit Tas(const TasSettings& settings) : settings_(settings) {}
 
   std::optional<Placement> place(const GangShape& shape, const Inventory& view,
                                  Rng /*rng*/) const override {
@@ -37,7 +37,7 @@ class Tas final : public PlacementPolicy {
     const std::uint32_t wanted = hosts_wanted(shape, view);
     if (wanted % settings_.slice != 0) return std::nullopt;
     const std::vector<FreeLeaf> leaves = free_leaves(view);
-    const std::vector<HostId> hosts = settings_.mode == Settings::Mode::unconstrained
+    const std::vector<HostId> hosts = settings_.mode == TasSettings::Mode::unconstrained
                                           ? least_room_first(leaves, wanted / settings_.slice)
                                           : together(leaves, wanted / settings_.slice);
     if (hosts.size() < wanted) return std::nullopt;
@@ -89,7 +89,7 @@ class Tas final : public PlacementPolicy {
   }
 
   [[nodiscard]] std::vector<HostId> together(const Leaves& leaves, std::uint32_t slices) const {
-    const bool required = settings_.mode == Settings::Mode::required;
+    const bool required = settings_.mode == TasSettings::Mode::required;
     std::vector<HostId> hosts;
     if (!settings_.of_minipods) {
       if (const auto leaf = tightest_domain(leaf_rooms(leaves), slices)) {
@@ -125,16 +125,16 @@ class Tas final : public PlacementPolicy {
     return hosts;
   }
 
-  Settings settings_;
+  TasSettings settings_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
-  Settings settings;
+std::unique_ptr<PlacementPolicy> create_tas(const config::Parameters& parameters) {
+  TasSettings settings;
   const std::string& mode = parameters.get<std::string>("mode");
-  settings.mode = mode == "required"    ? Settings::Mode::required
-                  : mode == "preferred" ? Settings::Mode::preferred
-                                        : Settings::Mode::unconstrained;
-  const bool constrained = settings.mode != Settings::Mode::unconstrained;
+  settings.mode = mode == "required"    ? TasSettings::Mode::required
+                  : mode == "preferred" ? TasSettings::Mode::preferred
+                                        : TasSettings::Mode::unconstrained;
+  const bool constrained = settings.mode != TasSettings::Mode::unconstrained;
   settings.of_minipods = parameters.get<std::string>("level") == "minipod";
   if (!constrained && parameters.given("level")) {
     throw config::ConfigError("mode \"unconstrained\" asks for no \"level\"");
@@ -182,7 +182,7 @@ PlacementEntry tas_entry() {
                            .help = "of the domain that a slice lies in",
                            .choices = {"leaf", "minipod"}},
                           rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_tas};
 }
 
 }  // namespace railyard::scheduler

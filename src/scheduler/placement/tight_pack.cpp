@@ -57,7 +57,7 @@ class TightPack final : public PlacementPolicy {
   RankOrder rank_order_;
 };
 
-std::unique_ptr<PlacementPolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<PlacementPolicy> create_tight_pack(const config::Parameters& parameters) {
   return std::make_unique<TightPack>(rank_order_of(parameters));
 }
 
@@ -68,7 +68,7 @@ PlacementEntry tight_pack_entry() {
            .summary = "the leaf, else the minipod in which least is left around the whole gang; "
                       "larger ones take the emptiest minipods, the tightest for the rest",
            .parameters = {rank_order_parameter("\"pp_fastest\"")}},
-          &create};
+          &create_tight_pack};
 }
 
 }  // namespace railyard::scheduler

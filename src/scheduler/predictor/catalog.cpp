@@ -16,7 +16,7 @@ class NoPredictor final : public Predictor {
   bool estimates() const override { return false; }
 };
 
-std::unique_ptr<Predictor> create(const config::Parameters& /*parameters*/) {
+std::unique_ptr<Predictor> create_no_predictor(const config::Parameters& /*parameters*/) {
   return std::make_unique<NoPredictor>();
 }
 
@@ -30,7 +30,8 @@ config::ParameterSpec initial_estimate_parameter() {
 }
 
 PredictorEntry no_predictor_entry() {
-  return {{.name = "none", .summary = "no estimates of run times", .parameters = {}}, &create};
+  return {{.name = "none", .summary = "no estimates of run times", .parameters = {}},
+          &create_no_predictor};
 }
 
 std::span<const config::CatalogEntry<PredictorFactory>> predictor_catalog() {

@@ -76,7 +76,7 @@ class HistoryMean final : public Predictor {
   std::array<std::map<std::string, Sample>, kLevels> levels_;
 };
 
-std::unique_ptr<Predictor> create(const config::Parameters& parameters) {
+std::unique_ptr<Predictor> create_history_mean(const config::Parameters& parameters) {
   return std::make_unique<HistoryMean>(parameters.get<std::int64_t>("min_jobs"),
                                        parameters.get<Duration>("initial"));
 }
@@ -95,7 +95,7 @@ PredictorEntry history_mean_entry() {
                            .min = 1,
                            .max = 1'000'000},
                           initial_estimate_parameter()}},
-          &create};
+          &create_history_mean};
 }
 
 }  // namespace railyard::scheduler

@@ -92,7 +92,7 @@ class Ridge final : public Predictor {
   Table kinds_;
 };
 
-std::unique_ptr<Predictor> create(const config::Parameters& parameters) {
+std::unique_ptr<Predictor> create_ridge(const config::Parameters& parameters) {
   return std::make_unique<Ridge>(parameters.get<double>("lambda"),
                                  parameters.get<Duration>("initial"));
 }
@@ -109,7 +109,7 @@ PredictorEntry ridge_entry() {
                            .min = 1e-9,
                            .max = 1e9},
                           initial_estimate_parameter()}},
-          &create};
+          &create_ridge};
 }
 
 }  // namespace railyard::scheduler

@@ -54,7 +54,7 @@ class FairShare final : public QueueOrder {
   std::map<std::string, User, std::less<>> users_;
 };
 
-std::unique_ptr<QueuePolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<QueuePolicy> create_fair_share(const config::Parameters& parameters) {
   auto policy = std::make_unique<QueuePolicy>();
   policy->order = std::make_unique<FairShare>(in_seconds(parameters.get<Duration>("half_life")));
   policy->hold = hold_of(parameters);
@@ -72,7 +72,7 @@ QueueEntry fair_share_entry() {
                            .help = "after this time a GPU-second counts half",
                            .min = 1},
                           hold_parameter("\"pass\"")}},
-          &create};
+          &create_fair_share};
 }
 
 }  // namespace railyard::scheduler

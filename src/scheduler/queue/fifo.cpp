@@ -11,7 +11,7 @@ class Arrival final : public QueueOrder {
   double key(const JobView& /*job*/, TimePoint /*now*/) const override { return 0; }
 };
 
-std::unique_ptr<QueuePolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<QueuePolicy> create_fifo(const config::Parameters& parameters) {
   auto policy = std::make_unique<QueuePolicy>();
   policy->order = arrival_order();
   policy->hold = hold_of(parameters);
@@ -28,7 +28,7 @@ QueueEntry fifo_entry() {
   return {{.name = "fifo",
            .summary = "order of submission; a job that cannot be placed holds up all behind it",
            .parameters = {hold_parameter("\"block\"")}},
-          &create};
+          &create_fifo};
 }
 
 }  // namespace railyard::scheduler

@@ -49,7 +49,7 @@ class LeastAttained final : public QueueOrder {
   std::int64_t queues_;
 };
 
-std::unique_ptr<QueuePolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<QueuePolicy> create_las(const config::Parameters& parameters) {
   auto policy = std::make_unique<QueuePolicy>();
   policy->order = std::make_unique<LeastAttained>(parameters.get<double>("threshold_gpu_s"),
                                                   parameters.get<double>("factor"),
@@ -82,7 +82,7 @@ QueueEntry las_entry() {
                            .min = 2,
                            .max = 16},
                           hold_parameter("\"pass\"")}},
-          &create};
+          &create_las};
 }
 
 }  // namespace railyard::scheduler

@@ -11,7 +11,7 @@ class Priority final : public QueueOrder {
   double key(const JobView& job, TimePoint /*now*/) const override { return -job.priority; }
 };
 
-std::unique_ptr<QueuePolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<QueuePolicy> create_priority(const config::Parameters& parameters) {
   auto policy = std::make_unique<QueuePolicy>();
   policy->order = priority_order();
   policy->hold = hold_of(parameters);
@@ -33,7 +33,7 @@ QueueEntry priority_entry() {
                            .type = config::ParameterType::boolean,
                            .fallback = "false",
                            .help = "running jobs of lower priority give way"}}},
-          &create};
+          &create_priority};
 }
 
 }  // namespace railyard::scheduler

@@ -21,7 +21,7 @@ class Shortest final : public QueueOrder {
   bool by_service_;
 };
 
-std::unique_ptr<QueuePolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<QueuePolicy> create_sjf(const config::Parameters& parameters) {
   auto policy = std::make_unique<QueuePolicy>();
   policy->order = std::make_unique<Shortest>(parameters.get<std::string>("by") == "service");
   policy->hold = hold_of(parameters);
@@ -44,7 +44,7 @@ QueueEntry sjf_entry() {
                                    "service first of Helios, SC'21)",
                            .choices = {"time", "service"}},
                           hold_parameter("\"pass\"")}},
-          &create};
+          &create_sjf};
 }
 
 }  // namespace railyard::scheduler

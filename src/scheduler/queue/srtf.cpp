@@ -14,7 +14,7 @@ class ShortestRemaining final : public QueueOrder {
   bool needs_estimates() const override { return true; }
 };
 
-std::unique_ptr<QueuePolicy> create(const config::Parameters& parameters) {
+std::unique_ptr<QueuePolicy> create_srtf(const config::Parameters& parameters) {
   auto policy = std::make_unique<QueuePolicy>();
   policy->order = std::make_unique<ShortestRemaining>();
   policy->hold = hold_of(parameters);
@@ -29,7 +29,7 @@ QueueEntry srtf_entry() {
            .summary = "shortest remaining time first, by the predictor's estimate; running jobs "
                       "with more left give way",
            .parameters = {hold_parameter("\"pass\"")}},
-          &create};
+          &create_srtf};
 }
 
 }  // namespace railyard::scheduler

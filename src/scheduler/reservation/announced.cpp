@@ -134,8 +134,8 @@ class Announced final : public ReservationPolicy {
   std::vector<Zone> zones_;
 };
 
-std::unique_ptr<ReservationPolicy> create(const config::Parameters& parameters,
-                                          const PlacementPolicy* placement) {
+std::unique_ptr<ReservationPolicy> create_announced(const config::Parameters& parameters,
+                                                    const PlacementPolicy* placement) {
   AnnouncedSettings settings;
   settings.min_gpus = static_cast<std::uint32_t>(parameters.get<std::int64_t>("min_gpus"));
   settings.lead = parameters.get<Duration>("lead");
@@ -171,7 +171,7 @@ ReservationEntry announced_entry() {
                            .fallback = "true",
                            .help = "who is still there when the job arrives is preempted; else the "
                                    "job waits for him"}}},
-          &create};
+          &create_announced};
 }
 
 }  // namespace railyard::scheduler

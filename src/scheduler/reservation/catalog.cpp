@@ -8,15 +8,16 @@ namespace railyard::scheduler {
 namespace {
 
 /// Nothing is kept: no policy at all.
-std::unique_ptr<ReservationPolicy> create(const config::Parameters& /*parameters*/,
-                                          const PlacementPolicy* /*placement*/) {
+std::unique_ptr<ReservationPolicy> create_no_reservation(const config::Parameters& /*parameters*/,
+                                                         const PlacementPolicy* /*placement*/) {
   return nullptr;
 }
 
 }  // namespace
 
 ReservationEntry no_reservation_entry() {
-  return {{.name = "none", .summary = "nothing is kept for anybody", .parameters = {}}, &create};
+  return {{.name = "none", .summary = "nothing is kept for anybody", .parameters = {}},
+          &create_no_reservation};
 }
 
 std::span<const config::CatalogEntry<ReservationFactory>> reservation_catalog() {

@@ -69,8 +69,8 @@ class Pool final : public ReservationPolicy {
   std::uint64_t outside_gpus_ = 0;
 };
 
-std::unique_ptr<ReservationPolicy> create(const config::Parameters& parameters,
-                                          const PlacementPolicy* /*placement*/) {
+std::unique_ptr<ReservationPolicy> create_pool(const config::Parameters& parameters,
+                                               const PlacementPolicy* /*placement*/) {
   PoolSettings settings;
   settings.share = parameters.get<double>("share");
   settings.min_gpus = static_cast<std::uint32_t>(parameters.get<std::int64_t>("min_gpus"));
@@ -110,7 +110,7 @@ ReservationEntry pool_entry() {
                                    "a large job takes their GPUs",
                            .min = -1'000'000'000,
                            .max = 1'000'000'000}}},
-          &create};
+          &create_pool};
 }
 
 }  // namespace railyard::scheduler

@@ -98,7 +98,7 @@ class DragonflyPaths final : public SwitchPaths {
   std::uint32_t first_;
 };
 
-struct Plan {
+struct DragonflyPlan {
   FlatPlan flat;
   GlobalLinks global;
   std::uint32_t local_links = 1;
@@ -106,7 +106,7 @@ struct Plan {
   LinkSpec far;
 };
 
-void cable(GraphBuilder& graph, const Plan& plan, std::uint32_t first) {
+void cable(GraphBuilder& graph, const DragonflyPlan& plan, std::uint32_t first) {
   const GlobalLinks& global = plan.global;
   const auto router = [&](std::uint32_t group, std::uint32_t member) {
     return static_cast<NodeId>(first + group * global.switches + member);
@@ -129,7 +129,7 @@ void cable(GraphBuilder& graph, const Plan& plan, std::uint32_t first) {
 
 Topology build_dragonfly(config::Reader& reader) {
   const std::size_t before = reader.errors().count();
-  Plan plan;
+  DragonflyPlan plan;
   read_flat(reader, "hosts_per_router", plan.flat);
   plan.global = {.groups = required_count(reader, "groups"),
                  .switches = required_count(reader, "routers_per_group"),

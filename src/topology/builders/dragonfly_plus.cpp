@@ -97,7 +97,7 @@ class DragonflyPlusPaths final : public SwitchPaths {
   Places places_;
 };
 
-struct Plan {
+struct DragonflyPlusPlan {
   FlatPlan flat;
   std::uint32_t leaves = 1;
   GlobalLinks global;
@@ -106,7 +106,7 @@ struct Plan {
   LinkSpec far;
 };
 
-Places add_switches(GraphBuilder& graph, const Plan& plan) {
+Places add_switches(GraphBuilder& graph, const DragonflyPlusPlan& plan) {
   Places out{.leaves = plan.leaves, .global = plan.global};
   out.first_leaf = add_flat(graph, plan.flat);
   out.first_spine = static_cast<std::uint32_t>(graph.node_count());
@@ -117,7 +117,7 @@ Places add_switches(GraphBuilder& graph, const Plan& plan) {
   return out;
 }
 
-void cable(GraphBuilder& graph, const Plan& plan, const Places& at) {
+void cable(GraphBuilder& graph, const DragonflyPlusPlan& plan, const Places& at) {
   const GlobalLinks& global = plan.global;
   for (std::uint32_t g = 0; g < global.groups; ++g) {
     for (std::uint32_t l = 0; l < plan.leaves; ++l) {
@@ -137,7 +137,7 @@ void cable(GraphBuilder& graph, const Plan& plan, const Places& at) {
 
 Topology build_dragonfly_plus(config::Reader& reader) {
   const std::size_t before = reader.errors().count();
-  Plan plan;
+  DragonflyPlusPlan plan;
   read_flat(reader, "hosts_per_leaf", plan.flat);
   plan.leaves = required_count(reader, "leaves_per_group");
   plan.global = {.groups = required_count(reader, "groups"),

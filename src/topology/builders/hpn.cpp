@@ -32,7 +32,7 @@
 namespace railyard::topology {
 namespace {
 
-struct Plan {
+struct HpnPlan {
   HostPlans hosts;
   std::uint32_t pods = 1;
   std::uint32_t segments = 1;
@@ -53,7 +53,7 @@ struct Plan {
   }
 };
 
-void read_cores(config::Reader& reader, Plan& plan) {
+void read_cores(config::Reader& reader, HpnPlan& plan) {
   if (plan.pods > 1) {
     plan.cores = required_count(reader, "cores");
     plan.core_uplinks = required_count(reader, "aggregation_uplinks");
@@ -72,7 +72,7 @@ void read_cores(config::Reader& reader, Plan& plan) {
   }
 }
 
-bool check_plan(config::Reader& reader, const Plan& plan) {
+bool check_hpn(config::Reader& reader, const HpnPlan& plan) {
   const double tors = 1.0 * plan.pods * plan.segments * plan.planes * plan.rails();
   const double aggregations = 1.0 * plan.pods * plan.planes * plan.aggregations;
   const double hosts = 1.0 * plan.pods * plan.segments * plan.hosts_per_segment;
@@ -92,7 +92,7 @@ bool check_plan(config::Reader& reader, const Plan& plan) {
 }
 
 /// Hosts, then ToRs; returns the NICs host by host.
-std::vector<std::vector<NodeId>> add_hosts(GraphBuilder& graph, const Plan& plan) {
+std::vector<std::vector<NodeId>> add_hosts(GraphBuilder& graph, const HpnPlan& plan) {
   HostBlocks blocks(graph, plan.hosts);
   std::vector<std::vector<NodeId>> nics;
   for (std::uint32_t pod = 0; pod < plan.pods; ++pod) {
@@ -106,7 +106,7 @@ std::vector<std::vector<NodeId>> add_hosts(GraphBuilder& graph, const Plan& plan
   return nics;
 }
 
-std::vector<SwitchLevel> add_switches(GraphBuilder& graph, const Plan& plan) {
+std::vector<SwitchLevel> add_pod_switches(GraphBuilder& graph, const HpnPlan& plan) {
   std::vector<SwitchLevel> levels(plan.cores > 0 ? 3 : 2);
   const auto here = [&graph] { return static_cast<std::uint32_t>(graph.node_count()); };
   const std::uint32_t per_pod = plan.segments * plan.planes * plan.rails();
@@ -139,7 +139,7 @@ std::vector<SwitchLevel> add_switches(GraphBuilder& graph, const Plan& plan) {
   return levels;
 }
 
-void cable(GraphBuilder& graph, const Plan& plan, const std::vector<SwitchLevel>& levels,
+void cable(GraphBuilder& graph, const HpnPlan& plan, const std::vector<SwitchLevel>& levels,
            const std::vector<std::vector<NodeId>>& nics) {
   const auto node = [](std::uint32_t i) { return static_cast<NodeId>(i); };
   const Cable port = plan.hosts.kinds.front().nic.cable(Tier::leaf);
@@ -172,7 +172,7 @@ void cable(GraphBuilder& graph, const Plan& plan, const std::vector<SwitchLevel>
 
 Topology build_hpn(config::Reader& reader) {
   const std::size_t before = reader.errors().count();
-  Plan plan;
+  HpnPlan plan;
   plan.hosts.kinds = {read_host_plan(reader)};
   plan.pods = optional_count(reader, "pods", 1);
   plan.segments = required_count(reader, "segments_per_pod");
@@ -183,10 +183,10 @@ Topology build_hpn(config::Reader& reader) {
   plan.parallel = optional_count(reader, "parallel", 1);
   plan.link = required_link(reader, "switch_link");
   read_cores(reader, plan);
-  if (reader.errors().count() != before || !check_plan(reader, plan)) return {};
+  if (reader.errors().count() != before || !check_hpn(reader, plan)) return {};
   GraphBuilder graph("hpn", plan.hosts.kinds.front().gpu_kind);
   const auto nics = add_hosts(graph, plan);
-  std::vector<SwitchLevel> levels = add_switches(graph, plan);
+  std::vector<SwitchLevel> levels = add_pod_switches(graph, plan);
   cable(graph, plan, levels, nics);
   graph.freeze();
   auto paths = make_up_down_paths(graph.view(), std::move(levels));

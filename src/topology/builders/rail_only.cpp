@@ -25,7 +25,7 @@
 namespace railyard::topology {
 namespace {
 
-struct Plan {
+struct RailOnlyPlan {
   HostPlans hosts;
   std::vector<std::uint32_t> units;
   LinkSpec link;
@@ -44,7 +44,7 @@ void refuse_keys_of_spines(config::Reader& reader) {
 }
 
 /// Uplinks of a leaf and spines of a rail.
-bool read_spines(config::Reader& reader, Plan& plan) {
+bool read_spines(config::Reader& reader, RailOnlyPlan& plan) {
   if (plan.units.size() < 2) {
     refuse_keys_of_spines(reader);
     return reader.errors().empty();
@@ -76,14 +76,14 @@ bool read_spines(config::Reader& reader, Plan& plan) {
   return false;
 }
 
-bool check_radix(config::Reader& reader, const Plan& plan) {
+bool check_radix(config::Reader& reader, const RailOnlyPlan& plan) {
   const std::uint64_t leaf = *std::max_element(plan.units.begin(), plan.units.end()) + plan.uplinks;
   const std::uint64_t spine =
       plan.spines == 0 ? 0 : plan.units.size() * (plan.uplinks / plan.spines);
   return leaf >= spine ? check_ports(reader, leaf, "leaf") : check_ports(reader, spine, "spine");
 }
 
-Topology assemble_rails(const Plan& plan) {
+Topology assemble_rails(const RailOnlyPlan& plan) {
   const HostPlan& host = plan.hosts.kinds.front();
   const std::uint32_t rails = plan.rails();
   GraphBuilder graph("rail_only", host.gpu_kind);
@@ -134,7 +134,7 @@ Topology assemble_rails(const Plan& plan) {
 
 Topology build_rail_only(config::Reader& reader) {
   const std::size_t before = reader.errors().count();
-  Plan plan;
+  RailOnlyPlan plan;
   plan.hosts.kinds = {read_host_plan(reader)};
   const HostPlan& host = plan.hosts.kinds.front();
   if (!host.nvlink || host.wiring != Wiring::nvswitch)

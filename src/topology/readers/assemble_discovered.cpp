@@ -11,7 +11,7 @@
 namespace railyard::topology {
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffff;
+constexpr std::uint32_t kNoPart = 0xffffffff;
 constexpr std::uint8_t kNoLevel = 0xff;
 /// Far more than any tree has; a longer chain of switches is no fabric for training.
 constexpr std::uint8_t kDepthMax = 60;
@@ -228,7 +228,7 @@ class Assembly {
       const std::uint32_t at = open.back();
       open.pop_back();
       for (const std::uint32_t next : uplinks_[at]) {
-        if (part[next] != kNone || level_[next] >= below) continue;
+        if (part[next] != kNoPart || level_[next] >= below) continue;
         part[next] = number;
         open.push_back(next);
       }
@@ -236,11 +236,11 @@ class Assembly {
   }
 
   void check_connected() {
-    std::vector<std::uint32_t> part(devices_.size(), kNone);
+    std::vector<std::uint32_t> part(devices_.size(), kNoPart);
     std::uint32_t parts = 0;
     for (const FoundHost& host : hosts_) {
       for (const NicPort& port : host.ports) {
-        if (part[port.leaf] != kNone) continue;
+        if (part[port.leaf] != kNoPart) continue;
         if (parts > 0) {
           const NicPort& first = hosts_.front().ports.front();
           fail(devices_[port.leaf].line,
@@ -256,10 +256,10 @@ class Assembly {
   [[nodiscard]] bool has_core() const { return top_ >= 2; }
 
   void find_parts() {
-    part_.assign(devices_.size(), kNone);
+    part_.assign(devices_.size(), kNoPart);
     for (const FoundHost& host : hosts_) {
       for (const NicPort& port : host.ports) {
-        if (part_[port.leaf] == kNone) {
+        if (part_[port.leaf] == kNoPart) {
           mark(port.leaf, static_cast<std::uint32_t>(parts_.size()), has_core() ? top_ : kNoLevel,
                part_);
           parts_.push_back({host.name, {}, 0});
@@ -268,7 +268,7 @@ class Assembly {
       }
     }
     for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-      if (part_[i] == kNone) continue;
+      if (part_[i] == kNoPart) continue;
       Part& part = parts_[part_[i]];
       if (level_[i] > part.height) {
         part.height = level_[i];
@@ -502,7 +502,7 @@ class Assembly {
   std::vector<std::size_t> switch_cables_;
   std::vector<std::uint8_t> level_;  ///< by device
   std::uint8_t top_ = 0;
-  std::vector<std::uint32_t> part_;  ///< by device: minipod, kNone for the core
+  std::vector<std::uint32_t> part_;  ///< by device: minipod, kNoPart for the core
   std::vector<Part> parts_;
   std::map<std::uint32_t, std::string> first_host_;  ///< of each leaf
   std::vector<std::pair<NodeId, const NicPort*>> nic_nodes_;

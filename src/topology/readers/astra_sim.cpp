@@ -25,13 +25,13 @@ namespace railyard::topology {
 namespace {
 
 constexpr std::int64_t kNpusMax = 65'536;
-constexpr std::size_t kDimensionsMax = 8;
+constexpr std::size_t kNetworkDimensionsMax = 8;
 constexpr double kBytesPerGigabyte = 1'073'741'824.0;
 
-enum class Shape : std::uint8_t { ring, fully_connected, switched };
+enum class Block : std::uint8_t { ring, fully_connected, switched };
 
 struct Dimension {
-  Shape shape = Shape::ring;
+  Block shape = Block::ring;
   std::size_t npus = 0;
   Bandwidth bandwidth;
   Duration latency{};
@@ -89,8 +89,9 @@ class AstraReader {
     const YAML::Node node = child_of(root, key);
     std::vector<YAML::Node> out;
     if (!node.IsDefined() || !node.IsSequence() || node.size() == 0 ||
-        node.size() > kDimensionsMax) {
-      fail(node, fmt::format("\"{}\" must be a list of 1 to {} dimensions", key, kDimensionsMax));
+        node.size() > kNetworkDimensionsMax) {
+      fail(node,
+           fmt::format("\"{}\" must be a list of 1 to {} dimensions", key, kNetworkDimensionsMax));
       return out;
     }
     for (const auto& entry : node) out.push_back(entry);
@@ -102,7 +103,7 @@ class AstraReader {
     const std::string text = text_of(node);
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       if (text != kNames[i]) continue;
-      out.shape = static_cast<Shape>(i);
+      out.shape = static_cast<Block>(i);
       return;
     }
     fail(node, fmt::format("{} is none of {}", config::quoted(text), fmt::join(kNames, ", ")));
@@ -130,7 +131,7 @@ class AstraReader {
     for (const Dimension& each : dimensions) {
       npus *= std::max<std::size_t>(each.npus, 1);
       const bool dense =
-          each.shape == Shape::fully_connected && each.npus * npus > std::size_t{4'000'000};
+          each.shape == Block::fully_connected && each.npus * npus > std::size_t{4'000'000};
       if (npus <= static_cast<std::size_t>(kNpusMax) && !dense) continue;
       return fail(child_of(root, "npus_count"),
                   fmt::format("more than {} NPUs, or 4 million links", kNpusMax));
@@ -163,16 +164,16 @@ class Drawer {
     };
     const std::size_t n = dimension.npus;
     switch (dimension.shape) {
-      case Shape::ring:
+      case Block::ring:
         for (std::size_t k = 0; k + 1 < n; ++k) cable(end(k), end(k + 1));
         if (n > 2) cable(end(n - 1), end(0));
         break;
-      case Shape::fully_connected:
+      case Block::fully_connected:
         for (std::size_t a = 0; a < n; ++a) {
           for (std::size_t b = a + 1; b < n; ++b) cable(end(a), end(b));
         }
         break;
-      case Shape::switched: {
+      case Block::switched: {
         const auto node =
             plan_.add_node({fmt::format("dimension-{}/switch-{}", number, lines_++), switch_kind,
                             switch_kind == NodeKind::nvswitch ? "host-0" : ""});
@@ -202,8 +203,8 @@ GraphPlan routers(const std::vector<Dimension>& dimensions) {
   std::int64_t all_links = 0;
   for (const Dimension& dimension : dimensions) {
     npus *= dimension.npus;
-    const std::int64_t links = dimension.shape == Shape::switched ? 1
-                               : dimension.shape == Shape::ring
+    const std::int64_t links = dimension.shape == Block::switched ? 1
+                               : dimension.shape == Block::ring
                                    ? 2
                                    : static_cast<std::int64_t>(dimension.npus) - 1;
     all_links += links * dimension.bandwidth.bytes_per_s();
@@ -242,7 +243,7 @@ Topology read_astra_sim(const FabricFile& file, config::Reader& options) {
     options.errors().add(fmt::format("{}: {}", file.name, error.msg));
   }
   if (dimensions.empty()) return {};
-  const bool alone = dimensions.size() == 1 && dimensions[0].shape != Shape::ring;
+  const bool alone = dimensions.size() == 1 && dimensions[0].shape != Block::ring;
   return build_plan(alone ? one_host(dimensions[0]) : routers(dimensions), "astra_sim", file.name,
                     gpu, options.errors());
 }

@@ -113,7 +113,7 @@ std::vector<ReaderEntry> file_readers() {
   };
 }
 
-const std::vector<ReaderEntry>& entries() {
+const std::vector<ReaderEntry>& sorted_readers() {
   static const std::vector<ReaderEntry> table = [] {
     std::vector<ReaderEntry> all = cluster_readers();
     std::vector<ReaderEntry> others = file_readers();
@@ -128,7 +128,7 @@ const std::vector<ReaderEntry>& entries() {
 }  // namespace
 
 std::span<const ReaderEntry> reader_catalog() {
-  return entries();
+  return sorted_readers();
 }
 
 }  // namespace railyard::topology

@@ -92,6 +92,9 @@ struct DiscoveredCable {
   std::uint32_t line = 0;
 };
 
+/// Where a device would stand, for one that is left out of the fabric.
+inline constexpr std::uint32_t kLeftOut = 0xffffffff;
+
 class DiscoveredFabric {
  public:
   explicit DiscoveredFabric(const FabricFile& file) : file_(&file) {}

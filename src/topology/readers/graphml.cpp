@@ -35,7 +35,7 @@ template <typename Directed>
 using Drawn =
     boost::adjacency_list<boost::vecS, boost::vecS, Directed, VertexText, EdgeText, GraphText>;
 
-constexpr std::size_t kDepthMax = 64;
+constexpr std::size_t kXmlDepthMax = 64;
 
 /// Where elements of a name begin, and how deep elements stand in each other.
 struct Outline {
@@ -138,9 +138,9 @@ class GraphmlReader {
   /// False where an error was recorded.
   bool read() {
     const std::size_t before = errors_.count();
-    if (outline_.depth > kDepthMax) {
+    if (outline_.depth > kXmlDepthMax) {
       errors_.add(fmt::format("{}: elements stand {} deep in each other, more than {}", file_.name,
-                              outline_.depth, kDepthMax));
+                              outline_.depth, kXmlDepthMax));
       return false;
     }
     const std::string text = with_text_attributes(with_lines(file_.text, outline_));

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kPortsMax = 8'000'000;
 constexpr std::int64_t kGbpsMax = 100'000;
-constexpr std::int64_t kNanosecondsMax = 1'000'000'000;
+constexpr std::int64_t kLatencyNsMax = 1'000'000'000;
 
 /// A number and the line that says it.
 struct Given {
@@ -45,14 +45,6 @@ struct File {
   std::array<TierKeys, 3> tiers;
 };
 
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& letter : out) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return out;
-}
-
 struct KeyRange {
   std::string_view key;
   std::int64_t least;
@@ -61,10 +53,10 @@ struct KeyRange {
 constexpr std::array<KeyRange, 3> kHeaderKeys{
     {{"nodes", 1, kPortsMax}, {"tiers", 2, 3}, {"podsize", 1, kPortsMax}}};
 constexpr std::array<KeyRange, 9> kTierKeys{{{"downlink_speed_gbps", 1, kGbpsMax},
-                                             {"downlink_latency_ns", 0, kNanosecondsMax},
+                                             {"downlink_latency_ns", 0, kLatencyNsMax},
                                              {"radix_down", 1, kPortsMax},
                                              {"radix_up", 1, kPortsMax},
-                                             {"switch_latency_ns", 0, kNanosecondsMax},
+                                             {"switch_latency_ns", 0, kLatencyNsMax},
                                              {"oversubscribed", 1, kPortsMax},
                                              {"bundle", 1, kPortsMax},
                                              {"queue_up", 1, INT64_MAX},
@@ -95,7 +87,7 @@ class FileReader {
   }
 
   void read_line(std::size_t line, const std::vector<std::string_view>& words, File& file) {
-    const std::string key = lowered(words[0]);
+    const std::string key = config::lowered(words[0]);
     if (words.size() != 2) {
       return fail(line, fmt::format("expected a key and a number, found {} words", words.size()));
     }
@@ -151,7 +143,7 @@ class FileReader {
 };
 
 /// The numbers of a fat-tree that hold together.
-struct Shape {
+struct FileShape {
   std::size_t tiers = 0;
   std::int64_t hosts = 0;
   std::int64_t pods = 0;
@@ -173,7 +165,7 @@ class ShapeReader {
   ShapeReader(const config::TextLines& lines, const File& file, config::Errors& errors)
       : lines_(lines), file_(file), errors_(errors) {}
 
-  bool read(Shape& shape) {
+  bool read(FileShape& shape) {
     shape.tiers = static_cast<std::size_t>(file_.header.at("tiers").value);
     shape.hosts = file_.header.at("nodes").value;
     const std::size_t before = errors_.count();
@@ -209,7 +201,7 @@ class ShapeReader {
     return false;
   }
 
-  void read_tier(std::size_t tier, Shape& shape, std::array<std::int64_t, 3>& switch_ns) {
+  void read_tier(std::size_t tier, FileShape& shape, std::array<std::int64_t, 3>& switch_ns) {
     const TierKeys& keys = file_.tiers[tier];
     if (tier >= shape.tiers) {
       if (keys.line) fail(tier, "", fmt::format("tier {} of {} tiers", tier, shape.tiers));
@@ -235,7 +227,7 @@ class ShapeReader {
     switch_ns[tier] = get(tier, "switch_latency_ns", 0);
   }
 
-  bool check_pods(Shape& shape) {
+  bool check_pods(FileShape& shape) {
     const std::int64_t pod = file_.header.at("podsize").value;
     if (shape.hosts % pod != 0) {
       return fail_header("podsize",
@@ -253,7 +245,7 @@ class ShapeReader {
     return true;
   }
 
-  bool check_bundles(const Shape& shape) {
+  bool check_bundles(const FileShape& shape) {
     if (shape.bundle[0] != 1) return fail(0, "bundle", "a host has one cable, not a bundle");
     for (std::size_t tier = 1; tier < shape.tiers; ++tier) {
       for (const auto& [at, ports] :
@@ -267,7 +259,7 @@ class ShapeReader {
   }
 
   /// Both ends of every level must count the same cables.
-  bool check_ports(const Shape& shape) {
+  bool check_ports(const FileShape& shape) {
     const std::int64_t tors = shape.tors_of_pod();
     if (shape.down[1] != tors * shape.bundle[1]) {
       return fail(1, "radix_down",
@@ -287,7 +279,7 @@ class ShapeReader {
   }
 
   /// htsim counts switches from `Oversubscribed`, we from the ports: they must say the same.
-  bool check_oversubscription(const Shape& shape) {
+  bool check_oversubscription(const FileShape& shape) {
     for (std::size_t tier = 0; tier + 1 < shape.tiers; ++tier) {
       const std::int64_t ratio = get(tier, "oversubscribed", 1);
       const std::int64_t below = shape.down[tier] * shape.speed[tier].bytes_per_s();
@@ -315,7 +307,7 @@ NodeId at(std::uint32_t first, std::int64_t number) {
   return static_cast<NodeId>(first + number);
 }
 
-void add_nodes(GraphBuilder& graph, const Shape& shape, std::vector<SwitchLevel>& levels) {
+void add_nodes(GraphBuilder& graph, const FileShape& shape, std::vector<SwitchLevel>& levels) {
   const auto add_level = [&](std::size_t level, std::string_view prefix, NodeKind kind,
                              std::int64_t count, std::int64_t of_group, std::int64_t parents) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -338,7 +330,7 @@ void add_nodes(GraphBuilder& graph, const Shape& shape, std::vector<SwitchLevel>
   if (shape.tiers == 3) add_level(2, "CS", NodeKind::core, shape.cores(), shape.cores(), 1);
 }
 
-void add_hosts(GraphBuilder& graph, const Shape& shape) {
+void add_hosts(GraphBuilder& graph, const FileShape& shape) {
   for (std::int64_t pod = 0; pod < shape.pods; ++pod) graph.add_minipod(fmt::format("pod-{}", pod));
   const std::int64_t tors = shape.tors_of_pod();
   for (std::int64_t tor = 0; tor < shape.pods * tors; ++tor)
@@ -353,7 +345,8 @@ void add_hosts(GraphBuilder& graph, const Shape& shape) {
   graph.set_host_names(std::move(names));
 }
 
-void add_cables(GraphBuilder& graph, const Shape& shape, const std::vector<SwitchLevel>& levels) {
+void add_cables(GraphBuilder& graph, const FileShape& shape,
+                const std::vector<SwitchLevel>& levels) {
   const std::uint32_t tor_first = levels[0].first_node.front();
   const std::uint32_t agg_first = levels[1].first_node.front();
   const std::int64_t tors = shape.tors_of_pod();
@@ -385,7 +378,7 @@ Topology read_htsim(const config::TextLines& lines, const std::string& gpu_kind,
                     config::Errors& errors) {
   File file;
   if (!FileReader(lines, errors).read(file)) return {};
-  Shape shape;
+  FileShape shape;
   if (!ShapeReader(lines, file, errors).read(shape)) return {};
   GraphBuilder graph("htsim", gpu_kind);
   std::vector<SwitchLevel> levels(shape.tiers);

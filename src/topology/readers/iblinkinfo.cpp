@@ -25,8 +25,6 @@ namespace {
 
 using infiniband::Scanner;
 
-constexpr std::uint32_t kLeftOut = 0xffffffff;
-
 struct Owner {
   std::uint32_t device = kLeftOut;
   std::uint32_t line = 0;

@@ -25,8 +25,7 @@ namespace {
 
 using infiniband::Scanner;
 
-constexpr std::uint32_t kLeftOut = 0xffffffff;
-constexpr std::uint32_t kPortsMax = 254;  // InfiniBand counts ports in 8 bits
+constexpr std::uint32_t kSwitchPortsMax = 254;  // InfiniBand counts ports in 8 bits
 
 /// A port's line, until all nodes are known.
 struct PortLine {
@@ -85,8 +84,8 @@ class IbnetdiscoverReader {
   }
 
   void read_node(std::string_view kind, std::uint32_t ports, std::string_view id, Scanner scan) {
-    if (ports == 0 || ports > kPortsMax)
-      fail(fmt::format("{} ports; there are 1 to {}", ports, kPortsMax));
+    if (ports == 0 || ports > kSwitchPortsMax)
+      fail(fmt::format("{} ports; there are 1 to {}", ports, kSwitchPortsMax));
     ports_here_ = ports;
     std::string_view name = id;
     if (scan.take("#")) {

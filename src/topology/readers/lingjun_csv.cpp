@@ -22,15 +22,15 @@ namespace railyard::topology {
 namespace {
 
 /// "S2" before "S10": names of one cluster differ in their last number.
-struct Natural {
+struct ShorterFirst {
   bool operator()(const std::string& a, const std::string& b) const {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   }
 };
 
 using Hosts = std::vector<std::string>;
-using Leaves = std::map<std::string, Hosts, Natural>;
-using Pods = std::map<std::string, Leaves, Natural>;
+using Leaves = std::map<std::string, Hosts, ShorterFirst>;
+using Pods = std::map<std::string, Leaves, ShorterFirst>;
 
 /// Remembers where a ToR was first said to stand.
 class PodOfTor {
@@ -94,7 +94,7 @@ MinipodPlan plan_pod(const std::string& name, Leaves leaves, std::uint32_t nics,
   for (auto& [leaf_name, hosts] : leaves) {
     const auto leaf = static_cast<std::uint32_t>(minipod.leaf_names.size());
     minipod.leaf_names.push_back(leaf_name);
-    std::sort(hosts.begin(), hosts.end(), Natural{});
+    std::sort(hosts.begin(), hosts.end(), ShorterFirst{});
     for (const std::string& host : hosts) host_names.push_back("host-" + host);
     minipod.group_of_host.insert(minipod.group_of_host.end(), hosts.size(), leaf);
     minipod.leaf_of_nic.insert(minipod.leaf_of_nic.end(), hosts.size() * nics, leaf);

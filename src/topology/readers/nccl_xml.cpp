@@ -30,7 +30,7 @@ namespace railyard::topology {
 namespace {
 
 constexpr double kGigabyte = 1e9;
-constexpr std::size_t kDepthMax = 32;
+constexpr std::size_t kElementDepthMax = 32;
 
 struct SpeedOf {
   std::string_view name;
@@ -140,7 +140,8 @@ class NcclReader {
     const std::string_view kind = element.name();
     if (kind == "nic") return read_nic(element, parent, Bandwidth{}, element);
     if (kind != "pci") return fail(element, "expected a pci or a nic");
-    if (depth > kDepthMax) return fail(element, fmt::format("more than {} deep", kDepthMax));
+    if (depth > kElementDepthMax)
+      return fail(element, fmt::format("more than {} deep", kElementDepthMax));
     const std::string bus = needed(element, "busid");
     const auto speed = pcie_speed(element);
     if (!speed) return;

@@ -18,7 +18,7 @@
 namespace railyard::topology {
 namespace {
 
-constexpr std::int64_t kNodesMax = 4'000'000;
+constexpr std::int64_t kFileNodesMax = 4'000'000;
 constexpr std::size_t kHeaderWords = 6;
 
 struct Cabling {
@@ -99,9 +99,9 @@ class SimaiReader {
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i + 1 < kHeaderWords; ++i) {
       const auto value = config::parse_integer(words[i]);
-      if (!value || *value < 0 || *value > kNodesMax) {
-        return fail(
-            0, fmt::format("{} is no number from 0 to {}", config::quoted(words[i]), kNodesMax));
+      if (!value || *value < 0 || *value > kFileNodesMax) {
+        return fail(0, fmt::format("{} is no number from 0 to {}", config::quoted(words[i]),
+                                   kFileNodesMax));
       }
       numbers.push_back(static_cast<std::size_t>(*value));
     }

@@ -50,14 +50,6 @@ struct SlurmFile {
   std::uint32_t block_sizes_line = 0;
 };
 
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& letter : out) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return out;
-}
-
 class SlurmParser {
  public:
   SlurmParser(const FabricFile& file, config::Errors& errors) : file_(file), errors_(errors) {}
@@ -101,7 +93,7 @@ class SlurmParser {
       const std::size_t equals = word.find('=');
       if (equals == std::string_view::npos)
         return fail(fmt::format("expected KEY=VALUE, found {}", config::quoted(word)));
-      const std::string key = lowered(word.substr(0, equals));
+      const std::string key = config::lowered(word.substr(0, equals));
       const std::string_view value = word.substr(equals + 1);
       if (!seen.try_emplace(key, true).second)
         return fail(fmt::format("{} is given twice", word.substr(0, equals)));
@@ -374,7 +366,7 @@ class SlurmFabric {
 }  // namespace
 
 bool is_slurm(std::string_view text) {
-  const std::string head = lowered(text.substr(0, 65536));
+  const std::string head = config::lowered(text.substr(0, 65536));
   for (const std::string_view key : {"switchname=", "blockname="}) {
     const std::size_t at = head.find(key);
     if (at != std::string::npos && (at == 0 || head[at - 1] == '\n')) return true;

@@ -32,7 +32,7 @@ class IdleNetwork final : public LoadView {
   double flows(LinkId) const override { return 0; }
 };
 
-/// A link of an equal path, between nodes numbered in the order of `Paths::nodes`.
+/// A link of an equal path, between nodes numbered in the order of `GroupPaths::nodes`.
 struct Step {
   LinkId link{};
   std::uint32_t from = 0;
@@ -42,7 +42,7 @@ struct Step {
 };
 
 /// All equal paths of a connection: links in order of travel.
-struct Paths {
+struct GroupPaths {
   std::vector<NodeId> nodes;  ///< sorted
   std::vector<Step> steps;
   std::uint32_t source = 0;
@@ -54,12 +54,12 @@ struct Paths {
   }
 };
 
-constexpr std::uint32_t kNone = 0xffffffff;
+constexpr std::uint32_t kNoStep = 0xffffffff;
 
 /// What is known about getting to a node.
 struct Reach {
   double cost = std::numeric_limits<double>::infinity();
-  std::uint32_t step = kNone;
+  std::uint32_t step = kNoStep;
 };
 
 class Adaptive final : public Routing {
@@ -73,7 +73,7 @@ class Adaptive final : public Routing {
   bool needs_load() const override { return true; }
   void route_by_load(const Connection& connection, const LoadView& load, const Route* current,
                      Route& out) const override {
-    const Paths paths = paths_of(connection, load);
+    const GroupPaths paths = paths_of(connection, load);
     const std::vector<LinkId> best = settings_.by_hop ? by_hop(paths) : by_path(paths);
     if (current != nullptr && costliest(paths, links_of(*current)) <= costliest(paths, best)) {
       out = *current;
@@ -90,10 +90,10 @@ class Adaptive final : public Routing {
   Duration repath_interval() const override { return settings_.repath_interval; }
 
  private:
-  [[nodiscard]] Paths paths_of(const Connection& connection, const LoadView& load) const {
+  [[nodiscard]] GroupPaths paths_of(const Connection& connection, const LoadView& load) const {
     std::vector<LinkUse> spread;
     topology_.paths().spread(connection.source, connection.destination, spread);
-    Paths out;
+    GroupPaths out;
     for (const LinkUse& use : spread) {
       out.nodes.push_back(topology_.link(use.link).from);
       out.nodes.push_back(topology_.link(use.link).to);
@@ -117,7 +117,7 @@ class Adaptive final : public Routing {
 
   /// The cheapest way to every node; `together` joins the cost so far with that of a link.
   template <typename Together>
-  static std::vector<Reach> reach(const Paths& paths, double limit, const Together& together) {
+  static std::vector<Reach> reach(const GroupPaths& paths, double limit, const Together& together) {
     std::vector<Reach> out(paths.nodes.size());
     out[paths.source].cost = 0;
     for (std::uint32_t s = 0; s < paths.steps.size(); ++s) {
@@ -131,14 +131,14 @@ class Adaptive final : public Routing {
     return out;
   }
 
-  [[nodiscard]] static std::vector<LinkId> by_path(const Paths& paths) {
+  [[nodiscard]] static std::vector<LinkId> by_path(const GroupPaths& paths) {
     constexpr double kAny = std::numeric_limits<double>::infinity();
     const auto widest = reach(paths, kAny, [](double a, double b) { return std::max(a, b); });
     const double limit = widest[paths.destination].cost;
     const auto best = reach(paths, limit, [](double a, double b) { return a + b; });
     std::vector<LinkId> out;
     for (std::uint32_t at = paths.destination; at != paths.source;) {
-      RAILYARD_CHECK(best[at].step != kNone, "no path within the least cost {}", limit);
+      RAILYARD_CHECK(best[at].step != kNoStep, "no path within the least cost {}", limit);
       const Step& step = paths.steps[best[at].step];
       out.push_back(step.link);
       at = step.from;
@@ -147,12 +147,12 @@ class Adaptive final : public Routing {
     return out;
   }
 
-  [[nodiscard]] static std::vector<LinkId> by_hop(const Paths& paths) {
-    std::vector<std::uint32_t> best(paths.nodes.size(), kNone);
+  [[nodiscard]] static std::vector<LinkId> by_hop(const GroupPaths& paths) {
+    std::vector<std::uint32_t> best(paths.nodes.size(), kNoStep);
     for (std::uint32_t s = 0; s < paths.steps.size(); ++s) {
       const Step& step = paths.steps[s];
       std::uint32_t& chosen = best[step.from];
-      if (chosen == kNone || step.cost < paths.steps[chosen].cost ||
+      if (chosen == kNoStep || step.cost < paths.steps[chosen].cost ||
           (step.cost == paths.steps[chosen].cost && step.tie < paths.steps[chosen].tie)) {
         chosen = s;
       }
@@ -167,7 +167,7 @@ class Adaptive final : public Routing {
   }
 
   /// Infinite for a route that is none of the equal paths.
-  [[nodiscard]] static double costliest(const Paths& paths, const std::vector<LinkId>& links) {
+  [[nodiscard]] static double costliest(const GroupPaths& paths, const std::vector<LinkId>& links) {
     double most = 0;
     for (const LinkId link : links) {
       const auto at = std::find_if(paths.steps.begin(), paths.steps.end(),

@@ -18,7 +18,7 @@
 namespace railyard::topology {
 namespace {
 
-struct Settings {
+struct EcmpSettings {
   HashFields fields;
   bool polarized = false;
   std::uint32_t queue_pairs = 1;
@@ -26,7 +26,7 @@ struct Settings {
 
 class Ecmp final : public Routing {
  public:
-  Ecmp(const Topology& topology, const Settings& settings)
+  Ecmp(const Topology& topology, const EcmpSettings& settings)
       : topology_(topology), settings_(settings) {}
 
   void route(const Connection& connection, Route& out) const override {
@@ -52,7 +52,7 @@ class Ecmp final : public Routing {
   }
 
   const Topology& topology_;
-  Settings settings_;
+  EcmpSettings settings_;
 };
 
 }  // namespace
@@ -60,7 +60,7 @@ class Ecmp final : public Routing {
 std::unique_ptr<Routing> make_ecmp(const Topology& topology, const config::Parameters& parameters) {
   return std::make_unique<Ecmp>(
       topology,
-      Settings{
+      EcmpSettings{
           .fields = {.salt = static_cast<std::uint64_t>(parameters.get<std::int64_t>("seed_salt")),
                      .enhanced = parameters.get<bool>("enhanced")},
           .polarized = parameters.get<bool>("polarized"),

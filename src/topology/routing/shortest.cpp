@@ -5,7 +5,7 @@
 namespace railyard::topology {
 namespace {
 
-class FirstHop final : public HopChooser {
+class FirstOfAll final : public HopChooser {
  public:
   std::uint32_t choose(NodeId, std::uint32_t, std::uint32_t) override { return 0; }
 };
@@ -14,7 +14,7 @@ class Shortest final : public Routing {
  public:
   explicit Shortest(const Topology& topology) : topology_(topology) {}
   void route(const Connection& connection, Route& out) const override {
-    FirstHop first;
+    FirstOfAll first;
     std::vector<LinkId> path;
     topology_.paths().path(connection.source, connection.destination, first, path);
     set_single_path(topology_, path, out);

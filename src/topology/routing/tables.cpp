@@ -26,7 +26,7 @@ namespace {
 
 using infiniband::Scanner;
 
-constexpr std::uint32_t kNone = 0xffffffff;
+constexpr std::uint32_t kNoRoute = 0xffffffff;
 constexpr std::uint32_t kNoPort = 255;  // InfiniBand's mark of an entry that leads nowhere
 constexpr std::size_t kHolesMax = 10;
 
@@ -140,7 +140,7 @@ class TableParser {
   std::map<std::string, std::uint32_t> lines_;
 };
 
-class FirstHop final : public HopChooser {
+class TableHop final : public HopChooser {
  public:
   std::uint32_t choose(NodeId, std::uint32_t, std::uint32_t) override { return 0; }
 };
@@ -161,7 +161,7 @@ class Tables final : public Routing {
 
   void route(const Connection& connection, Route& out) const override {
     // Inside the hosts, and between GPUs of one, the fabric knows the only way.
-    FirstHop first;
+    TableHop first;
     std::vector<LinkId> usual;
     topology_.paths().path(connection.source, connection.destination, first, usual);
     std::vector<LinkId> path;
@@ -173,7 +173,7 @@ class Tables final : public Routing {
     NodeId at = topology_.link(path.back()).to;
     while (at != nic) {
       const std::uint32_t link = next(at, nic);
-      RAILYARD_CHECK(link != kNone, "a hole that was not found when the tables were read");
+      RAILYARD_CHECK(link != kNoRoute, "a hole that was not found when the tables were read");
       path.push_back(static_cast<LinkId>(link));
       at = topology_.link(path.back()).to;
     }
@@ -187,16 +187,18 @@ class Tables final : public Routing {
  private:
   using Matched = std::vector<std::pair<NodeId, const SwitchTable*>>;
 
-  [[nodiscard]] bool is_switch(NodeId node) const { return topology_.kind(node) >= NodeKind::leaf; }
+  [[nodiscard]] bool is_switch(NodeId node) const {
+    return topology::is_switch(topology_.kind(node));
+  }
   [[nodiscard]] std::uint32_t next(NodeId at, NodeId nic) const {
     return next_[std::size_t{number_[index(at)]} * nics_.size() + number_[index(nic)]];
   }
 
   void number_nodes() {
-    number_.assign(topology_.node_count(), kNone);
+    number_.assign(topology_.node_count(), kNoRoute);
     for (std::size_t gpu = 0; gpu < topology_.gpu_count(); ++gpu) {
       const NodeId nic = topology_.nic_node(static_cast<GpuId>(gpu));
-      if (number_[index(nic)] != kNone) continue;
+      if (number_[index(nic)] != kNoRoute) continue;
       number_[index(nic)] = static_cast<std::uint32_t>(nics_.size());
       nics_.push_back(nic);
       host_of_nic_.push_back(topology_.host_of(static_cast<GpuId>(gpu)));
@@ -240,16 +242,16 @@ class Tables final : public Routing {
     for (std::uint32_t i = 0; i < nics_.size(); ++i)
       nics_of_host[topology_.host_name(host_of_nic_[i])].push_back(i);
     std::map<NodeId, const SwitchTable*> table_of(tables.begin(), tables.end());
-    std::vector<std::uint32_t> lids(nics_.size(), kNone);
+    std::vector<std::uint32_t> lids(nics_.size(), kNoRoute);
     for (const auto& [lid, named] : file.end_points) {
       const auto it = nics_of_host.find(infiniband::host_and_nic(named.first).first);
       if (it == nics_of_host.end()) continue;
       for (const std::uint32_t nic : it->second) {
-        if (lids[nic] == kNone && hangs_on(nics_[nic], lid, table_of)) lids[nic] = lid;
+        if (lids[nic] == kNoRoute && hangs_on(nics_[nic], lid, table_of)) lids[nic] = lid;
       }
     }
     for (std::uint32_t i = 0; i < nics_.size(); ++i) {
-      if (lids[i] != kNone) continue;
+      if (lids[i] != kNoRoute) continue;
       errors.add(
           fmt::format("{}: no switch sends any LID to {} over its cable: is this the same "
                       "fabric, read with its port numbers?",
@@ -272,9 +274,9 @@ class Tables final : public Routing {
   }
 
   void fill(const Matched& tables, const std::vector<std::uint32_t>& lids) {
-    next_.assign(std::size_t{switches_} * nics_.size(), kNone);
+    next_.assign(std::size_t{switches_} * nics_.size(), kNoRoute);
     for (const auto& [node, table] : tables) {
-      std::vector<std::uint32_t> link_at(kNoPort + 1, kNone);
+      std::vector<std::uint32_t> link_at(kNoPort + 1, kNoRoute);
       const auto links = topology_.out_links(node);
       for (std::size_t i = 0; i < links.size(); ++i) {
         if (links[i].port > 0 && links[i].port < kNoPort)
@@ -341,7 +343,7 @@ class Tables final : public Routing {
       if (entry == table->second->entries.end() || entry->second.port == kNoPort)
         return fmt::format("{} has no entry for LID {:#x}", name, lid);
       const std::uint32_t link = next(at, nic);
-      if (link == kNone) {
+      if (link == kNoRoute) {
         return fmt::format("line {} sends LID {:#x} to port {} of {}, which has no cable",
                            entry->second.line, lid, entry->second.port, name);
       }

@@ -13,7 +13,7 @@
 namespace railyard::topology {
 namespace {
 
-constexpr std::string_view kFormat = "host";
+constexpr std::string_view kHostFormat = "host";
 
 struct Way {
   Bandwidth capacity{INT64_MAX};
@@ -26,11 +26,11 @@ std::string link_text(const Way& way, const std::string& more = "") {
                      bandwidth_text(way.capacity), duration_text(way.latency), more);
 }
 
-class Writer {
+class HostWriter {
  public:
-  explicit Writer(const Topology& topology) : topology_(topology) {
+  explicit HostWriter(const Topology& topology) : topology_(topology) {
     if (topology.hosts().size() != 1)
-      cannot_say(kFormat, fmt::format("it has {} hosts, not one", topology.hosts().size()));
+      cannot_say(kHostFormat, fmt::format("it has {} hosts, not one", topology.hosts().size()));
     for (std::size_t i = 0; i < topology.gpu_count(); ++i) {
       const NodeId nic = topology.nic_node(static_cast<GpuId>(i));
       if (nics_.empty() || nics_.back() != nic) nics_.push_back(nic);
@@ -58,12 +58,12 @@ class Writer {
   /// GPU i uses NIC i × NICs / GPUs, as in the builders.
   void check_nics() const {
     const std::size_t gpus = topology_.gpu_count();
-    if (nics_.front() == gpu(0)) cannot_say(kFormat, "its GPUs have no NIC");
+    if (nics_.front() == gpu(0)) cannot_say(kHostFormat, "its GPUs have no NIC");
     for (std::size_t i = 0; i < gpus; ++i) {
       const NodeId nic = topology_.nic_node(static_cast<GpuId>(i));
       if (gpus % nics_.size() == 0 && nics_[i * nics_.size() / gpus] == nic) continue;
-      cannot_say(kFormat, fmt::format("{} is served by {}, out of order",
-                                      topology_.node_name(gpu(i)), topology_.node_name(nic)));
+      cannot_say(kHostFormat, fmt::format("{} is served by {}, out of order",
+                                          topology_.node_name(gpu(i)), topology_.node_name(nic)));
     }
   }
 
@@ -75,16 +75,17 @@ class Writer {
       std::optional<Way> mine;
       for (const Link& link : topology_.out_links(gpu(i))) {
         if (link.tier == Tier::nvlink && topology_.kind(link.to) == NodeKind::gpu)
-          cannot_say(kFormat, "its GPUs are cabled to each other, not to an NVSwitch");
+          cannot_say(kHostFormat, "its GPUs are cabled to each other, not to an NVSwitch");
         if (topology_.kind(link.to) != kind) continue;
         if (mine || (island && *island != link.to))
-          cannot_say(kFormat, fmt::format("its GPUs have more than one {}", name(kind)));
+          cannot_say(kHostFormat, fmt::format("its GPUs have more than one {}", name(kind)));
         island = link.to;
         mine = Way{link.capacity, link.latency};
       }
       if (i > 0 && mine != out)
-        cannot_say(kFormat, fmt::format("{} is joined otherwise than {}",
-                                        topology_.node_name(gpu(i)), topology_.node_name(gpu(0))));
+        cannot_say(kHostFormat,
+                   fmt::format("{} is joined otherwise than {}", topology_.node_name(gpu(i)),
+                               topology_.node_name(gpu(0))));
       out = mine;
     }
     return out;
@@ -93,7 +94,7 @@ class Writer {
   /// Without NVLink everything hangs on one PCIe switch, by links that are alike.
   void check_pcie() const {
     const auto way = to_island(NodeKind::pcie_switch);
-    if (!way) cannot_say(kFormat, "its GPUs have neither an NVSwitch nor a PCIe switch");
+    if (!way) cannot_say(kHostFormat, "its GPUs have neither an NVSwitch nor a PCIe switch");
     const NodeId island = topology_.out_links(gpu(0)).front().to;
     for (const NodeId nic : nics_) {
       const auto links = topology_.out_links(nic);
@@ -101,9 +102,10 @@ class Writer {
         return link.to == island && Way{link.capacity, link.latency} == *way;
       });
       if (!joined)
-        cannot_say(kFormat, fmt::format("{} is not on the PCIe switch of the GPUs by a link like "
-                                        "theirs",
-                                        topology_.node_name(nic)));
+        cannot_say(kHostFormat,
+                   fmt::format("{} is not on the PCIe switch of the GPUs by a link like "
+                               "theirs",
+                               topology_.node_name(nic)));
     }
   }
 
@@ -115,8 +117,9 @@ class Writer {
     for (std::size_t i = 0; i < topology_.gpu_count(); ++i) {
       const Way mine = over_pcie(gpu(i), topology_.nic_node(static_cast<GpuId>(i)));
       if (out && mine != *out)
-        cannot_say(kFormat, fmt::format("{} is nearer to its NIC, or farther, than {}",
-                                        topology_.node_name(gpu(i)), topology_.node_name(gpu(0))));
+        cannot_say(kHostFormat,
+                   fmt::format("{} is nearer to its NIC, or farther, than {}",
+                               topology_.node_name(gpu(i)), topology_.node_name(gpu(0))));
       out = mine;
     }
     return *out;
@@ -136,8 +139,8 @@ class Writer {
       }
     }
     if (!best[index(to)])
-      cannot_say(kFormat, fmt::format("there is no way over PCIe from {} to {}",
-                                      topology_.node_name(from), topology_.node_name(to)));
+      cannot_say(kHostFormat, fmt::format("there is no way over PCIe from {} to {}",
+                                          topology_.node_name(from), topology_.node_name(to)));
     return *best[index(to)];
   }
 
@@ -147,11 +150,11 @@ class Writer {
       for (const Link& link : topology_.out_links(nic)) {
         if (!is_switch(topology_.kind(link.to))) continue;
         const Way mine{link.capacity, link.latency};
-        if (out && mine != *out) cannot_say(kFormat, "its NICs differ in speed");
+        if (out && mine != *out) cannot_say(kHostFormat, "its NICs differ in speed");
         out = mine;
       }
     }
-    if (!out) cannot_say(kFormat, "its NICs lead nowhere");
+    if (!out) cannot_say(kHostFormat, "its NICs lead nowhere");
     return *out;
   }
 
@@ -162,8 +165,8 @@ class Writer {
 }  // namespace
 
 std::string write_host(const Topology& topology) {
-  if (topology.gpu_count() == 0) cannot_say(kFormat, "there is no GPU");
-  return Writer(topology).write();
+  if (topology.gpu_count() == 0) cannot_say(kHostFormat, "there is no GPU");
+  return HostWriter(topology).write();
 }
 
 }  // namespace railyard::topology

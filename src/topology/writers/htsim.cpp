@@ -15,7 +15,7 @@
 namespace railyard::topology {
 namespace {
 
-constexpr std::string_view kFormat = "htsim";
+constexpr std::string_view kHtsimFormat = "htsim";
 
 struct Level {
   std::size_t switches = 0;
@@ -26,10 +26,10 @@ struct Level {
   Duration latency{};
 };
 
-class Writer {
+class HtsimWriter {
  public:
-  explicit Writer(const Topology& topology)
-      : topology_(topology), ports_(host_ports(topology, kFormat)) {
+  explicit HtsimWriter(const Topology& topology)
+      : topology_(topology), ports_(host_ports(topology, kHtsimFormat)) {
     check_hosts();
     order_nodes();
   }
@@ -54,7 +54,7 @@ class Writer {
         const std::int64_t above =
             static_cast<std::int64_t>(level.up) * levels[tier + 1].speed.bytes_per_s();
         if (below % above != 0) {
-          cannot_say(kFormat,
+          cannot_say(kHtsimFormat,
                      fmt::format("tier {} is oversubscribed {:.6g}:1, no whole number", tier,
                                  static_cast<double>(below) / static_cast<double>(above)));
         }
@@ -71,14 +71,15 @@ class Writer {
 
  private:
   void check_hosts() const {
-    if (topology_.gpu_count() == 0) cannot_say(kFormat, "there is no GPU");
+    if (topology_.gpu_count() == 0) cannot_say(kHtsimFormat, "there is no GPU");
     for (std::size_t i = 0; i < topology_.hosts().size(); ++i) {
       if (topology_.hosts()[i].gpus == 1) continue;
-      cannot_say(kFormat, fmt::format("{} has {} GPUs, and hosts of htsim are one port each",
-                                      topology_.host_name(static_cast<HostId>(i)),
-                                      topology_.hosts()[i].gpus));
+      cannot_say(kHtsimFormat, fmt::format("{} has {} GPUs, and hosts of htsim are one port each",
+                                           topology_.host_name(static_cast<HostId>(i)),
+                                           topology_.hosts()[i].gpus));
     }
-    if (ports_.size() != topology_.gpu_count()) cannot_say(kFormat, "a host has several cables");
+    if (ports_.size() != topology_.gpu_count())
+      cannot_say(kHtsimFormat, "a host has several cables");
   }
 
   /// Leaves in order of their hosts, spines by minipod, cores as htsim numbers them.
@@ -104,7 +105,7 @@ class Writer {
       spines[pod].push_back(node);
     }
     for (const auto& pod : spines) spines_.insert(spines_.end(), pod.begin(), pod.end());
-    if (spines_.empty()) cannot_say(kFormat, "it has fewer than two tiers of switches");
+    if (spines_.empty()) cannot_say(kHtsimFormat, "it has fewer than two tiers of switches");
     order_cores(position, spines.front().size());
     NodeId next{0};
     const auto number = [&](NodeId node) {
@@ -127,7 +128,7 @@ class Writer {
       const auto links = topology_.out_links(node);
       const auto found = links.empty() ? position.end() : position.find(links.front().to);
       if (found == position.end())
-        cannot_say(kFormat, fmt::format("{} meets no spine", topology_.node_name(node)));
+        cannot_say(kHtsimFormat, fmt::format("{} meets no spine", topology_.node_name(node)));
       by_number[found->second + spines_of_pod * used[found->second]++] = node;
     }
     for (const auto& [number, node] : by_number) cores_.push_back(node);
@@ -160,13 +161,13 @@ class Writer {
   [[nodiscard]] static std::int64_t whole_gbps(Bandwidth speed) {
     constexpr std::int64_t kGbps = 125'000'000;
     if (speed.bytes_per_s() % kGbps != 0 || speed.bytes_per_s() == 0)
-      cannot_say(kFormat, fmt::format("{} is no whole number of Gb/s", bandwidth_text(speed)));
+      cannot_say(kHtsimFormat, fmt::format("{} is no whole number of Gb/s", bandwidth_text(speed)));
     return speed.bytes_per_s() / kGbps;
   }
   [[nodiscard]] static std::int64_t whole_nanoseconds(Duration latency) {
     constexpr std::int64_t kTicksPerNanosecond = kTicksPerSecond / 1'000'000'000;
     if (latency.count() % kTicksPerNanosecond != 0)
-      cannot_say(kFormat, fmt::format("{} is no whole number of ns", duration_text(latency)));
+      cannot_say(kHtsimFormat, fmt::format("{} is no whole number of ns", duration_text(latency)));
     return latency.count() / kTicksPerNanosecond;
   }
 
@@ -179,7 +180,7 @@ class Writer {
     try {
       errors.throw_if_any();
     } catch (const config::ConfigError& error) {
-      cannot_say(kFormat, error.lines().front());
+      cannot_say(kHtsimFormat, error.lines().front());
     }
     Between there;
     for (const Link& link : built.links())
@@ -201,8 +202,8 @@ class Writer {
         const auto a = here.find(ends);
         const auto b = there.find(ends);
         if (a != here.end() && b != there.end() && a->second == b->second) continue;
-        cannot_say(kFormat, fmt::format("it would wire the way from {} to {} otherwise",
-                                        name_of(ends.first), name_of(ends.second)));
+        cannot_say(kHtsimFormat, fmt::format("it would wire the way from {} to {} otherwise",
+                                             name_of(ends.first), name_of(ends.second)));
       }
     }
   }
@@ -231,7 +232,7 @@ class Writer {
 }  // namespace
 
 std::string write_htsim(const Topology& topology) {
-  return Writer(topology).write();
+  return HtsimWriter(topology).write();
 }
 
 }  // namespace railyard::topology

@@ -163,9 +163,10 @@ CableList cables_of(const Topology& topology) {
 namespace {
 
 /// Follows single cables, taking the least capacity and the sum of latencies.
-class Way {
+class PortWay {
  public:
-  Way(const Topology& topology, std::string_view format) : topology_(topology), format_(format) {}
+  PortWay(const Topology& topology, std::string_view format)
+      : topology_(topology), format_(format) {}
 
   void follow(NodeId from, NodeId to, HostPort& port) const {
     const auto [first, count] = links_between(topology_, from, to);
@@ -198,7 +199,7 @@ class Way {
 std::vector<HostPort> host_ports(const Topology& topology, std::string_view format) {
   std::vector<HostPort> out;
   std::vector<std::uint32_t> users(topology.node_count(), 0);
-  const Way way(topology, format);
+  const PortWay way(topology, format);
   for (std::size_t i = 0; i < topology.gpu_count(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
     const NodeId nic = topology.nic_node(gpu);

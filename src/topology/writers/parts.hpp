@@ -20,10 +20,6 @@ namespace railyard::topology {
 [[nodiscard]] std::string write_simai(const Topology& topology);
 [[nodiscard]] std::string write_slurm(const Topology& topology);
 
-[[nodiscard]] constexpr bool is_switch(NodeKind kind) {
-  return kind >= NodeKind::leaf;
-}
-
 /// Throws ConfigError "format: what".
 [[noreturn]] void cannot_say(std::string_view format, const std::string& what);
 

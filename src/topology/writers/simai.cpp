@@ -11,7 +11,7 @@
 namespace railyard::topology {
 namespace {
 
-constexpr std::string_view kFormat = "simai";
+constexpr std::string_view kSimaiFormat = "simai";
 
 std::string rate_text(Bandwidth bandwidth) {
   constexpr std::int64_t kGbps = 125'000'000;
@@ -20,11 +20,11 @@ std::string rate_text(Bandwidth bandwidth) {
              : fmt::format("{}bps", bandwidth.bytes_per_s() * 8);
 }
 
-class Writer {
+class SimaiWriter {
  public:
-  explicit Writer(const Topology& topology)
+  explicit SimaiWriter(const Topology& topology)
       : topology_(topology),
-        host_of_(host_of_nodes(topology, kFormat)),
+        host_of_(host_of_nodes(topology, kSimaiFormat)),
         number_(topology.node_count(), 0) {
     check_hosts();
     number_nodes();
@@ -33,7 +33,7 @@ class Writer {
   std::string write() {
     std::vector<std::string> lines;
     write_cables(lines);
-    for (const HostPort& port : host_ports(topology_, kFormat))
+    for (const HostPort& port : host_ports(topology_, kSimaiFormat))
       lines.push_back(line(port.gpu, port.leaf, port.capacity, port.latency));
     const std::string kind = topology_.gpu_kind().substr(0, topology_.gpu_kind().find('-'));
     std::string out = fmt::format("{} {} {} {} {} {}\n", topology_.gpu_count() + switches_.size(),
@@ -51,9 +51,10 @@ class Writer {
     const std::uint32_t gpus = topology_.hosts().empty() ? 0 : topology_.hosts().front().gpus;
     for (std::size_t i = 0; i < topology_.hosts().size(); ++i) {
       if (topology_.hosts()[i].gpus == gpus) continue;
-      cannot_say(kFormat, fmt::format("{} has {} GPUs, {} has {}", topology_.host_name(HostId{0}),
-                                      gpus, topology_.host_name(static_cast<HostId>(i)),
-                                      topology_.hosts()[i].gpus));
+      cannot_say(
+          kSimaiFormat,
+          fmt::format("{} has {} GPUs, {} has {}", topology_.host_name(HostId{0}), gpus,
+                      topology_.host_name(static_cast<HostId>(i)), topology_.hosts()[i].gpus));
     }
   }
 
@@ -90,8 +91,8 @@ class Writer {
   void write_cables(std::vector<std::string>& lines) const {
     const CableList list = cables_of(topology_);
     if (!list.one_way.empty()) {
-      cannot_say(kFormat, fmt::format("{} has no equal link back",
-                                      topology_.link_name(list.one_way.front())));
+      cannot_say(kSimaiFormat, fmt::format("{} has no equal link back",
+                                           topology_.link_name(list.one_way.front())));
     }
     for (const LinkId id : list.cables) {
       const Link& link = topology_.link(id);
@@ -109,8 +110,8 @@ class Writer {
       if (port) continue;
       // What joins nobody needs no words.
       if (topology_.host(static_cast<HostId>(host_of_[index(link.from)])).gpus == 1) continue;
-      cannot_say(kFormat, fmt::format("{} is a way between GPUs that is no NVSwitch",
-                                      topology_.link_name(id)));
+      cannot_say(kSimaiFormat, fmt::format("{} is a way between GPUs that is no NVSwitch",
+                                           topology_.link_name(id)));
     }
   }
 
@@ -124,8 +125,8 @@ class Writer {
 }  // namespace
 
 std::string write_simai(const Topology& topology) {
-  if (topology.gpu_count() == 0) cannot_say(kFormat, "there is no GPU");
-  return Writer(topology).write();
+  if (topology.gpu_count() == 0) cannot_say(kSimaiFormat, "there is no GPU");
+  return SimaiWriter(topology).write();
 }
 
 }  // namespace railyard::topology

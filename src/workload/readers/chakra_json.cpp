@@ -21,7 +21,7 @@ namespace railyard::workload {
 namespace {
 
 using config::JsonStream;
-using Kind = JsonStream::Kind;
+using Token = JsonStream::Kind;
 
 std::string plain(std::string_view key) {
   std::string out;
@@ -60,14 +60,14 @@ class FileReader {
   FileReader(const TraceFile& file, ChakraTrace& trace) : json_(file.open()), trace_(trace) {}
 
   void read() {
-    if (json_.peek() == Kind::array) {
+    if (json_.peek() == Token::array) {
       nodes();
     } else {
       json_.object([&](std::string_view key) {
         if (key == "schema") {
-          is_torch_ = json_.peek() == Kind::string &&
+          is_torch_ = json_.peek() == Token::string &&
                       json_.string().find_first_of("0123456789") != std::string_view::npos;
-        } else if (json_.peek() == Kind::array &&
+        } else if (json_.peek() == Token::array &&
                    (key == "workload_graph" || key == "nodes" || key == "node")) {
           nodes();
         } else {
@@ -92,7 +92,7 @@ class FileReader {
   }
 
   void dependencies() {
-    if (json_.peek() == Kind::array) {
+    if (json_.peek() == Token::array) {
       json_.array([&] { node_.dependencies.push_back(unsigned_integer()); });
     } else {
       node_.dependencies.push_back(unsigned_integer());
@@ -118,9 +118,9 @@ class FileReader {
         }
       } else if (key == "inputs") {
         inputs();
-      } else if ((key == "attr" || key == "attrs") && json_.peek() == Kind::array) {
+      } else if ((key == "attr" || key == "attrs") && json_.peek() == Token::array) {
         json_.array([&] { attribute(); });
-      } else if (json_.peek() == Kind::object || json_.peek() == Kind::array) {
+      } else if (json_.peek() == Token::object || json_.peek() == Token::array) {
         json_.skip();
       } else {
         set(key, json_.scalar());
@@ -198,7 +198,7 @@ class FileReader {
   void inputs() {
     json_.object([&](std::string_view key) {
       if (key != "values") return json_.skip();
-      if (json_.peek() != Kind::array) {
+      if (json_.peek() != Token::array) {
         node_.metadata = json_.scalar();
         return;
       }
@@ -212,13 +212,13 @@ class FileReader {
 
   void input() {
     switch (json_.peek()) {
-      case Kind::array:
+      case Token::array:
         list();
         return;
-      case Kind::number:
+      case Token::number:
         inputs_.numbers.push_back(json_.integer().value_or(0));
         return;
-      case Kind::string:
+      case Token::string:
         inputs_.words.emplace_back(json_.string());
         return;
       default:
@@ -232,11 +232,11 @@ class FileReader {
     std::vector<std::int64_t> numbers;
     std::vector<std::string> words;
     json_.array([&] {
-      if (json_.peek() == Kind::array) {
+      if (json_.peek() == Token::array) {
         list();
-      } else if (json_.peek() == Kind::number) {
+      } else if (json_.peek() == Token::number) {
         numbers.push_back(json_.integer().value_or(0));
-      } else if (json_.peek() == Kind::string) {
+      } else if (json_.peek() == Token::string) {
         words.emplace_back(json_.string());
       } else {
         json_.skip();

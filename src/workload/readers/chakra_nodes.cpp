@@ -18,7 +18,9 @@ using config::ParameterSpec;
 using config::ParameterType;
 
 /// Streams of a rank: computations of one run one at a time.
-enum Stream : std::uint16_t { gpu, cpu, memory, none };
+struct Stream {
+  static constexpr std::uint16_t gpu = 0, cpu = 1, memory = 2, none = 3;
+};
 
 constexpr std::string_view kCommNames[] = {
     "all-reduce", "reduce",         "all-gather",           "gather", "scatter", "broadcast",

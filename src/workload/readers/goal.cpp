@@ -73,9 +73,9 @@ struct Wait {
   TraceDependency on;
 };
 
-class Reader {
+class GoalReader {
  public:
-  explicit Reader(const TraceFile& file) : lines_(file.open()) { trace_.name = lines_.name(); }
+  explicit GoalReader(const TraceFile& file) : lines_(file.open()) { trace_.name = lines_.name(); }
 
   Trace read() {
     std::string_view line;
@@ -289,7 +289,7 @@ bool is_goal(std::string_view head) {
 }
 
 Trace read_goal(std::span<const TraceFile> files, const config::Parameters& /*terms*/) {
-  return Reader(files.front()).read();
+  return GoalReader(files.front()).read();
 }
 
 }  // namespace railyard::workload

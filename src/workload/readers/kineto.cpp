@@ -43,8 +43,8 @@ struct Kernel {
   double begin_us = 0;
   double duration_us = 0;
   std::int64_t stream = 0;
-  std::uint32_t name = 0;        ///< into FileReader::names
-  std::uint32_t call = kNoCall;  ///< into FileReader::calls
+  std::uint32_t name = 0;        ///< into KinetoFile::names
+  std::uint32_t call = kNoCall;  ///< into KinetoFile::calls
 };
 
 /// What a file says of its rank.
@@ -70,9 +70,9 @@ std::optional<std::vector<Rank>> ranks_in(std::string_view text) {
   return out;
 }
 
-class FileReader {
+class KinetoFile {
  public:
-  explicit FileReader(const TraceFile& file) : json_(file.open()) {}
+  explicit KinetoFile(const TraceFile& file) : json_(file.open()) {}
 
   void read() {
     if (json_.peek() == JsonStream::Kind::array) {
@@ -256,7 +256,7 @@ class FileReader {
 /// The kernels of a rank as operations.
 class RankBuilder {
  public:
-  RankBuilder(const FileReader& file, RankTrace& rank, TraceGroups& groups, bool keep_gaps)
+  RankBuilder(const KinetoFile& file, RankTrace& rank, TraceGroups& groups, bool keep_gaps)
       : file_(file), rank_(rank), groups_(groups), keep_gaps_(keep_gaps) {}
 
   void build() {
@@ -353,7 +353,7 @@ class RankBuilder {
     return out;
   }
 
-  const FileReader& file_;
+  const KinetoFile& file_;
   RankTrace& rank_;
   TraceGroups& groups_;
   bool keep_gaps_;
@@ -376,7 +376,7 @@ Trace read_kineto(std::span<const TraceFile> files, const config::Parameters& te
   std::vector<TraceFile> ranked;
   std::uint32_t named = 0;
   for (const TraceFile& file : files) {
-    FileReader reader(file);
+    KinetoFile reader(file);
     reader.read();
     ranked.push_back({file.path, file.rank, {}});
     if (const auto stated = reader.rank_info.rank) {

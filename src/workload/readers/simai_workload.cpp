@@ -61,7 +61,7 @@ struct Part {
 };
 
 struct Layer {
-  std::uint32_t name = 0;  ///< into Reader::names_
+  std::uint32_t name = 0;  ///< into SimaiReader::names_
   std::uint32_t line = 0;
   Part forward;
   Part input_gradient;
@@ -109,9 +109,9 @@ struct Layout {
   }
 };
 
-class Reader {
+class SimaiReader {
  public:
-  Reader(const TraceFile& file, const config::Parameters& terms)
+  SimaiReader(const TraceFile& file, const config::Parameters& terms)
       : lines_(file.open()), terms_(terms) {
     trace_.name = lines_.name();
   }
@@ -436,7 +436,7 @@ bool is_simai_workload(std::string_view head) {
 }
 
 Trace read_simai_workload(std::span<const TraceFile> files, const config::Parameters& terms) {
-  return Reader(files.front(), terms).read();
+  return SimaiReader(files.front(), terms).read();
 }
 
 }  // namespace railyard::workload

@@ -9,7 +9,7 @@
 
 namespace railyard::workload {
 namespace {
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNoTaskBefore = UINT32_MAX;
 }
 
 std::span<const TraceWriterEntry> trace_writer_catalog() {
@@ -47,17 +47,17 @@ void RankTasks::for_each_rank(std::uint32_t task, const Visit& visit) const {
 void RankTasks::order() {
   const std::size_t count = dag_.tasks.size();
   std::vector<std::uint32_t> waiting(count, 0);
-  std::vector<std::uint32_t> next(count, kNone);
-  std::vector<std::uint32_t> last(dag_.streams, kNone);
+  std::vector<std::uint32_t> next(count, kNoTaskBefore);
+  std::vector<std::uint32_t> last(dag_.streams, kNoTaskBefore);
   std::vector<std::vector<std::uint32_t>> followers(count);
-  previous_.assign(count, kNone);
+  previous_.assign(count, kNoTaskBefore);
   for (std::uint32_t t = 0; t < count; ++t) {
     const Task& task = dag_.tasks[t];
     waiting[t] = task.dependency_count;
     for (std::uint32_t d = 0; d < task.dependency_count; ++d)
       followers[dag_.dependencies[task.first_dependency + d]].push_back(t);
     std::uint32_t& before = last[task.stream];
-    if (before != kNone) {
+    if (before != kNoTaskBefore) {
       next[before] = t;
       previous_[t] = before;
       ++waiting[t];
@@ -72,7 +72,7 @@ void RankTasks::order() {
     const auto release = [&](std::uint32_t follower) {
       if (--waiting[follower] == 0) order_.push_back(follower);
     };
-    if (next[t] != kNone) release(next[t]);
+    if (next[t] != kNoTaskBefore) release(next[t]);
     for (const std::uint32_t follower : followers[t]) release(follower);
   }
 }
@@ -103,7 +103,7 @@ void RankTasks::find_waits() {
     };
     for (std::uint32_t d = 0; d < task.dependency_count; ++d)
       add(dag_.dependencies[task.first_dependency + d], false);
-    if (previous_[t] != kNone) add(previous_[t], true);
+    if (previous_[t] != kNoTaskBefore) add(previous_[t], true);
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     for (const Wait& wait : out) {

@@ -15,7 +15,7 @@ using railyard::config::CsvColumn;
 using railyard::config::Errors;
 using railyard::test::complaint;
 
-std::string parse_complaint(std::string text) {
+std::string csv_complaint(std::string text) {
   return complaint([&] { static_cast<void>(Csv::parse_text(std::move(text), "t.csv")); });
 }
 
@@ -68,20 +68,20 @@ TEST_CASE("a byte order mark, CRLF and a missing last line end do not matter") {
 }
 
 TEST_CASE("an empty file is an error and a header alone is an empty table") {
-  CHECK(parse_complaint("") == "t.csv: the file is empty; expected a header row");
-  CHECK(parse_complaint("\n\r\n") == "t.csv: the file is empty; expected a header row");
+  CHECK(csv_complaint("") == "t.csv: the file is empty; expected a header row");
+  CHECK(csv_complaint("\n\r\n") == "t.csv: the file is empty; expected a header row");
   CHECK(Csv::parse_text("a,b\n", "t.csv").rows() == 0);
 }
 
 TEST_CASE("broken tables are refused with the line") {
   CHECK(
-      parse_complaint("a,b\n1\n1,2\n1,2,3\n") ==
+      csv_complaint("a,b\n1\n1,2\n1,2,3\n") ==
       "t.csv:2: has 1 fields where the header has 2\nt.csv:4: has 3 fields where the header has 2");
-  CHECK(parse_complaint("a,b\n1,\"x\n") == "t.csv:2: a quoted field has no closing quote");
-  CHECK(parse_complaint("a,b\n\"x\"y,2\n") ==
+  CHECK(csv_complaint("a,b\n1,\"x\n") == "t.csv:2: a quoted field has no closing quote");
+  CHECK(csv_complaint("a,b\n\"x\"y,2\n") ==
         "t.csv:2: text follows the closing quote of a field; quotes inside one are doubled");
-  CHECK(parse_complaint("a,b,a\n") == "t.csv:1: duplicate column \"a\"");
-  CHECK(parse_complaint("a,,c\n") == "t.csv:1: column 2 has no name");
+  CHECK(csv_complaint("a,b,a\n") == "t.csv:1: duplicate column \"a\"");
+  CHECK(csv_complaint("a,,c\n") == "t.csv:1: column 2 has no name");
 }
 
 TEST_CASE("a missing column is answered by the nearest, an unknown one too") {

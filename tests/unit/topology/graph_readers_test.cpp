@@ -14,13 +14,6 @@ using namespace railyard::topology::test;
 
 namespace {
 
-std::string written(const Topology& topology, std::string_view format) {
-  for (const WriterEntry& writer : writer_catalog()) {
-    if (writer.name == format) return writer.write(topology);
-  }
-  throw std::logic_error("no writer");
-}
-
 /// 8 GPUs in two servers with an NVSwitch each; rails 0 to 3 on four leaves, two spines.
 std::string simai() {
   std::string links;

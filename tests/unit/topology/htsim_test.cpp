@@ -11,7 +11,7 @@ using namespace railyard::topology::test;
 namespace {
 
 /// 16 hosts in 2 pods: 2 ToRs of 4 hosts a pod, 2 aggregation switches a pod, 4 cores.
-constexpr std::string_view kSmall = R"(# a comment
+constexpr std::string_view kSmallTopo = R"(# a comment
 Nodes 16
 Tiers 3
 Podsize 8
@@ -55,7 +55,7 @@ std::string error_of(std::string_view text) {
 }
 
 bool says(std::string_view from, std::string_view to, std::string_view words) {
-  const std::string message = error_of(replaced(std::string(kSmall), from, to));
+  const std::string message = error_of(replaced(std::string(kSmallTopo), from, to));
   if (message.find(words) != std::string::npos) return true;
   std::printf("says: %s\n", message.c_str());
   return false;
@@ -88,7 +88,7 @@ NodeId node_named(const Topology& topology, std::string_view name) {
 // 16 hosts + 4 ToRs + 4 aggregation switches + 2 × 2 cores = 28 nodes. Cables: 16 to hosts, 4 ToRs
 // × 2, 4 aggregation switches × 2 = 32, two directions each.
 TEST_CASE("an htsim fat-tree has the nodes, cables and speeds that its file says") {
-  const Topology topology = read(kSmall);
+  const Topology topology = read(kSmallTopo);
   CHECK(topology.node_count() == 28);
   CHECK(topology.links().size() == 64);
   CHECK(topology.hosts().size() == 16);
@@ -104,7 +104,7 @@ TEST_CASE("an htsim fat-tree has the nodes, cables and speeds that its file says
 
 // Aggregation switch 3 is number 1 of pod 1: it goes to the cores 1 and 1 + 2.
 TEST_CASE("aggregation switches meet the cores that htsim gives them") {
-  const Topology topology = read(kSmall);
+  const Topology topology = read(kSmallTopo);
   CHECK(link_names(topology, node_named(topology, "US3")) ==
         "US3->LS2 US3->LS3 US3->CS1 US3->CS3 ");
   CHECK(link_names(topology, node_named(topology, "HOST5")) == "HOST5->LS1 ");
@@ -116,14 +116,14 @@ TEST_CASE("aggregation switches meet the cores that htsim gives them") {
 //   other pod  500 + 300 + 700 + 400 + 900 + 600 + 900 + 400 + 700 + 300 + 500      = 6,200 ns
 TEST_CASE("a path through htsim's switches pays each cable and each switch once") {
   using std::chrono::nanoseconds;
-  const Topology topology = read(kSmall);
+  const Topology topology = read(kSmallTopo);
   CHECK(latency(topology, 0, 3) == nanoseconds(1'300));
   CHECK(latency(topology, 0, 4) == nanoseconds(3'400));
   CHECK(latency(topology, 0, 15) == nanoseconds(6'200));
 }
 
 TEST_CASE("an htsim file that contradicts itself is refused by its line") {
-  REQUIRE(error_of(kSmall).empty());
+  REQUIRE(error_of(kSmallTopo).empty());
   CHECK(says("Nodes 16", "Nodes 17", "x.topo:4: pods of 8 do not divide 17 nodes evenly"));
   CHECK(says("Radix_Down 4", "Radix_Down 3", "x.topo:8: 3 hosts a ToR do not divide the pod of 8"));
   CHECK(says("Oversubscribed 1", "Oversubscribed 2",

@@ -11,7 +11,7 @@ using namespace railyard::topology::test;
 namespace {
 
 /// Two leaves under two spines, three hosts, the second with two NICs; widths and speeds differ.
-const std::string kSmall = R"(#
+const std::string kSmallFabric = R"(#
 # Topology file: written by hand
 #
 vendid=0x2c9
@@ -61,7 +61,7 @@ const std::string kNvlink = R"("nvlink": {"bandwidth": "300GB/s"})";
 // Payload per lane in Gb/s: HDR 50, NDR 100, EDR 25; so 4xHDR 200, 2xHDR 100, 4xEDR 100, 4xNDR 400
 // Gb/s. Hosts in order of numbers; node-2 has two NICs, hence two GPUs.
 TEST_CASE("ibnetdiscover: hosts, NICs, tiers and speeds of a small fabric") {
-  const ReadText file(kSmall, "small.ibnetdiscover");
+  const ReadText file(kSmallFabric, "small.ibnetdiscover");
   const Topology topology = file.build(kNvlink);
   CHECK(topology.builder() == "ibnetdiscover");
   REQUIRE(topology.hosts().size() == 3);
@@ -92,7 +92,7 @@ TEST_CASE("ibnetdiscover: hosts, NICs, tiers and speeds of a small fabric") {
 }
 
 TEST_CASE("ibnetdiscover: latency and efficiency come from the description") {
-  const ReadText file(kSmall, "small.ibnetdiscover");
+  const ReadText file(kSmallFabric, "small.ibnetdiscover");
   const Topology topology = file.build(
       kNvlink +
       R"(, "nic": {"latency": "1us", "efficiency": 0.5}, "switch_link": {"latency": "600ns"})");
@@ -107,7 +107,7 @@ TEST_CASE("ibnetdiscover: latency and efficiency come from the description") {
 TEST_CASE("ibnetdiscover: what contradicts itself is refused with its lines") {
   const auto refused = [](const std::string& from, const std::string& to,
                           const std::string& words) {
-    const ReadText file(replaced(kSmall, from, to), "small.ibnetdiscover");
+    const ReadText file(replaced(kSmallFabric, from, to), "small.ibnetdiscover");
     return file.refused_with(kNvlink, words);
   };
   // Line 9 is leaf-1 port 1, line 36 the CA's end of it; line 12 leaf-1 port 36.
@@ -135,7 +135,7 @@ TEST_CASE("ibnetdiscover: what contradicts itself is refused with its lines") {
 }
 
 TEST_CASE("ibnetdiscover: hosts that do not fit the description are refused or left out") {
-  const ReadText file(kSmall, "small.ibnetdiscover");
+  const ReadText file(kSmallFabric, "small.ibnetdiscover");
   CHECK(file.refused_with("", "nothing says how they talk to each other"));
   CHECK(file.refused_with(kNvlink + R"(, "gpus_per_host": 3)",
                           "has 2 NIC ports, which do not divide 3 GPUs"));

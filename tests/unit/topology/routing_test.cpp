@@ -200,7 +200,7 @@ TEST_CASE("ecmp: polarised switches leave part of the paths unused") {
 
 namespace {
 
-class Loads final : public LoadView {
+class GivenLoads final : public LoadView {
  public:
   double flows(LinkId link) const override {
     const auto it = flows_.find(link);
@@ -224,7 +224,7 @@ TEST_CASE("adaptive: flows that start one after another take the least loaded pa
   const auto routing = make_routing(topology, R"("adaptive")");
   CHECK(routing->needs_load());
   CHECK(routing->repath_interval() == Duration{});
-  Loads loads;
+  GivenLoads loads;
   std::map<LinkId, int> uplinks;
   std::map<LinkId, int> to_core;
   for (std::uint64_t label = 0; label < 8; ++label) {
@@ -244,7 +244,7 @@ TEST_CASE("adaptive: flows that start one after another take the least loaded pa
 // cannot know; the whole path avoids it.
 TEST_CASE("adaptive: paths are compared whole, hops only at their switch") {
   const Topology topology = build_text(kFabric);
-  Loads loads;
+  GivenLoads loads;
   const auto spray = make_routing(topology, R"("spray")");
   Route all;
   spray->route(across(0), all);

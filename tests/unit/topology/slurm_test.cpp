@@ -11,7 +11,7 @@ using namespace railyard::topology::test;
 
 namespace {
 
-const std::string kTree = R"(# two racks and a third
+const std::string kTreeConf = R"(# two racks and a third
 SwitchName=leaf1 Nodes=node[01-03,10]
 switchname=leaf2   Nodes=node[04-05],login
 SwitchName=leaf3 Nodes=gpu[1-2]n[1-2]
@@ -47,7 +47,7 @@ TEST_CASE("host lists: ranges keep their zeros, several brackets multiply") {
 
 // 4 + 3 + 4 hosts. One cable joins each leaf to the top.
 TEST_CASE("slurm: a tree of switches, with links of the description's choice") {
-  const ReadText file(kTree, "topology.conf");
+  const ReadText file(kTreeConf, "topology.conf");
   CHECK(file.refused_with("", "give \"nic\""));
   CHECK(file.refused_with(R"("nic": {"bandwidth": "200Gbps"})", "give \"switch_link\""));
   CHECK(file.refused_with(kLinks + R"(, "link_speed_unit": "1Gbps")", "the file has no LinkSpeed"));
@@ -70,7 +70,7 @@ TEST_CASE("slurm: a tree of switches, with links of the description's choice") {
 // 8 NICs a host on its leaf, 4 cables from each leaf to the top.
 TEST_CASE("slurm: several GPUs and NICs a host, several cables a line") {
   const Topology topology =
-      ReadText(kTree, "topology.conf")
+      ReadText(kTreeConf, "topology.conf")
           .build(
               R"("gpus_per_host": 8, "nvlink": {"bandwidth": "450GB/s"}, "gpu": "H100-80",
          "nic": {"bandwidth": "400Gbps"}, "switch_link": {"bandwidth": "400Gbps", "count": 4})");
@@ -83,7 +83,7 @@ TEST_CASE("slurm: several GPUs and NICs a host, several cables a line") {
 
 // LinkSpeed=400 of 1 Gb/s each on the cables below "top"; the hosts' cables have none.
 TEST_CASE("slurm: LinkSpeed needs a unit, and then decides") {
-  const ReadText file(replaced(kTree, "SwitchName=top", "SwitchName=top LinkSpeed=400"),
+  const ReadText file(replaced(kTreeConf, "SwitchName=top", "SwitchName=top LinkSpeed=400"),
                       "topology.conf");
   const std::string nic = R"("nic": {"bandwidth": "200Gbps"})";
   CHECK(file.refused_with(nic, "topology.conf:5: LinkSpeed=400 has no unit in Slurm"));
@@ -98,7 +98,7 @@ TEST_CASE("slurm: LinkSpeed needs a unit, and then decides") {
 TEST_CASE("slurm: what contradicts itself is refused with its lines") {
   const auto refused = [](const std::string& from, const std::string& to,
                           const std::string& words) {
-    return ReadText(replaced(kTree, from, to), "topology.conf").refused_with(kLinks, words);
+    return ReadText(replaced(kTreeConf, from, to), "topology.conf").refused_with(kLinks, words);
   };
   CHECK(refused("node[04-05]", "node[03-05]",
                 "topology.conf:3: node node03 is below leaf2 here, and listed before at "));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "railyard/config/document.hpp"
 #include "railyard/topology/builder.hpp"
 #include "railyard/topology/routing.hpp"
+#include "railyard/topology/writer.hpp"
 #include "support/shared_data.hpp"
 
 namespace railyard::topology::test {
@@ -19,6 +21,14 @@ namespace railyard::topology::test {
   Topology topology = build(document.root(), errors);
   errors.throw_if_any();
   return topology;
+}
+
+/// As the writer of that name puts it.
+[[nodiscard]] inline std::string written(const Topology& topology, std::string_view format) {
+  for (const WriterEntry& writer : writer_catalog()) {
+    if (writer.name == format) return writer.write(topology);
+  }
+  throw std::logic_error("no writer " + std::string(format));
 }
 
 [[nodiscard]] inline Topology build_file(const std::string& name) {

@@ -17,13 +17,6 @@ using namespace railyard::topology::test;
 
 namespace {
 
-std::string written(const Topology& topology, std::string_view format) {
-  for (const WriterEntry& writer : writer_catalog()) {
-    if (writer.name == format) return writer.write(topology);
-  }
-  throw std::logic_error("no writer " + std::string(format));
-}
-
 std::string refused(const Topology& topology, std::string_view format) {
   try {
     (void)written(topology, format);

@@ -7,6 +7,7 @@
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/workload/micro_benchmark.hpp"
 #include "railyard/workload/transformer.hpp"
+#include "support/a100.hpp"
 #include "support/fabric.hpp"
 #include "support/small_training.hpp"
 #include "support/two_sides.hpp"
@@ -125,7 +126,7 @@ TEST_CASE("stepped and coupled all-reduce agree within two per cent") {
 namespace {
 
 std::shared_ptr<const workload::IterationDag> small_dag() {
-  return shared(workload::build_iteration(test::small_training(), *workload::find_gpu("A100-80")));
+  return shared(workload::build_iteration(test::small_training(), test::a100()));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/workload/micro_benchmark.hpp"
 #include "railyard/workload/transformer.hpp"
+#include "support/a100.hpp"
 #include "support/fabric.hpp"
 #include "support/small_training.hpp"
 #include "training/load_router.hpp"
@@ -41,7 +42,7 @@ Dag pairs(std::uint32_t ranks, std::int64_t bytes) {
 
 Dag small_job() {
   return std::make_shared<const workload::IterationDag>(
-      workload::build_iteration(test::small_training(), *workload::find_gpu("A100-80")));
+      workload::build_iteration(test::small_training(), test::a100()));
 }
 
 EngineResult run(const std::shared_ptr<const Program>& program, const topology::Topology& fabric,

@@ -2,6 +2,7 @@
 
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/workload/transformer.hpp"
+#include "support/a100.hpp"
 #include "support/fabric.hpp"
 #include "support/small_training.hpp"
 
@@ -30,11 +31,11 @@ workload::IterationDag many_groups() {
   spec.parallelism = {.tensor = 2, .pipeline = 2, .data = 8, .context = 2, .expert = 4};
   spec.global_batch = 32;
   spec.sequence_parallel = true;
-  return workload::build_iteration(spec, *workload::find_gpu("A100-80"));
+  return workload::build_iteration(spec, test::a100());
 }
 
 workload::IterationDag dense() {
-  return workload::build_iteration(test::small_training(), *workload::find_gpu("A100-80"));
+  return workload::build_iteration(test::small_training(), test::a100());
 }
 
 }  // namespace

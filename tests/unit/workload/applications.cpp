@@ -6,6 +6,7 @@
 
 #include "railyard/workload/recommender.hpp"
 #include "railyard/workload/stencil.hpp"
+#include "support/a100.hpp"
 #include "support/shared_data.hpp"
 
 namespace railyard::test {
@@ -13,10 +14,6 @@ namespace railyard::test {
 using namespace workload;
 
 namespace {
-
-const GpuSpec& gpu() {
-  return *find_gpu("A100-80");
-}
 
 config::Document model_document(const std::string& name) {
   return config::Document::parse_file(source_dir() / "workloads" / "models" / (name + ".json"));
@@ -51,7 +48,7 @@ bool mentions(const std::vector<std::string>& problems, std::string_view part) {
 // a rank in each all-to-all. Perceptrons: 13·512 + 512·256 + 256·128 and the pairs (27·26/2 + 128 =
 // 479) up to 1024, 1024, 512, 256, 1, each with its biases, 4 bytes each.
 TEST_CASE("a recommender exchanges its embeddings twice and reduces its perceptrons once") {
-  const IterationDag dag = build_recommender(dlrm(), 64, 65536, gpu());
+  const IterationDag dag = build_recommender(dlrm(), 64, 65536, a100());
   dag.validate();
   std::map<collective::Operation, std::vector<std::int64_t>> sizes;
   for (const Task& task : dag.tasks) {
@@ -67,7 +64,7 @@ TEST_CASE("a recommender exchanges its embeddings twice and reduces its perceptr
 
 // The forward all-to-all waits for the lookups only, so the bottom perceptron hides it.
 TEST_CASE("the bottom perceptron runs beside the exchange of embeddings") {
-  const IterationDag dag = build_recommender(dlrm(), 64, 65536, gpu());
+  const IterationDag dag = build_recommender(dlrm(), 64, 65536, a100());
   std::vector<std::uint32_t> exchanges;
   for (std::uint32_t i = 0; i < dag.tasks.size(); ++i) {
     if (dag.tasks[i].operation == collective::Operation::all_to_all) exchanges.push_back(i);
@@ -81,19 +78,19 @@ TEST_CASE("the bottom perceptron runs beside the exchange of embeddings") {
 }
 
 TEST_CASE("a recommender that does not divide or fit is refused with the number") {
-  CHECK(check_recommender(dlrm(), 64, 65536, gpu()).empty());
-  CHECK(mentions(check_recommender(dlrm(), 48, 48000, gpu()), "do not divide over 48 GPUs"));
-  CHECK(mentions(check_recommender(dlrm(), 64, 65537, gpu()), "65537 samples"));
+  CHECK(check_recommender(dlrm(), 64, 65536, a100()).empty());
+  CHECK(mentions(check_recommender(dlrm(), 48, 48000, a100()), "do not divide over 48 GPUs"));
+  CHECK(mentions(check_recommender(dlrm(), 64, 65537, a100()), "65537 samples"));
   RecommenderSpec huge = dlrm();
   huge.rows *= 1000;
-  CHECK(mentions(check_recommender(huge, 64, 65536, gpu()), "do not fit"));
+  CHECK(mentions(check_recommender(huge, 64, 65536, a100()), "do not fit"));
 }
 
 // Every rank of a periodic 4 × 4 × 4 grid sends six faces a step and gets six; a face across x of a
 // block of 384³ with 5 values of 8 bytes is 2 · 384² · 40 bytes.
 TEST_CASE("every rank of a periodic stencil sends and gets six faces a step") {
   const StencilSpec spec = stencil();
-  const IterationDag dag = build_stencil(spec, {4, 4, 4}, gpu());
+  const IterationDag dag = build_stencil(spec, {4, 4, 4}, a100());
   dag.validate();
   std::map<std::uint32_t, int> sent;
   std::map<std::uint32_t, int> got;
@@ -114,7 +111,7 @@ TEST_CASE("an open stencil has no neighbours beyond its ends") {
   StencilSpec spec = stencil();
   spec.periodic = false;
   spec.steps = 1;
-  const IterationDag dag = build_stencil(spec, {4, 1, 1}, gpu());
+  const IterationDag dag = build_stencil(spec, {4, 1, 1}, a100());
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
   for (const Task& task : dag.tasks) {
     if (task.kind != TaskKind::send) continue;
@@ -143,11 +140,11 @@ TEST_CASE("the grid of ranks is the one nearest to a cube") {
 // Bound by memory: every value is read and written once, 2 · 384³ · 40 bytes at bandwidth ×
 // efficiency, and one kernel's overhead.
 TEST_CASE("a step without arithmetic takes its memory traffic") {
-  const IterationDag dag = build_stencil(stencil(), {4, 4, 4}, gpu());
+  const IterationDag dag = build_stencil(stencil(), {4, 4, 4}, a100());
   const double bytes = 2.0 * 384 * 384 * 384 * 40;
-  const double seconds = bytes / (static_cast<double>(gpu().memory_bandwidth.bytes_per_s()) *
-                                  gpu().memory_efficiency) +
-                         in_seconds(gpu().kernel_overhead);
+  const double seconds = bytes / (static_cast<double>(a100().memory_bandwidth.bytes_per_s()) *
+                                  a100().memory_efficiency) +
+                         in_seconds(a100().kernel_overhead);
   for (const Task& task : dag.tasks) {
     if (task.kind == TaskKind::compute) {
       CHECK(in_seconds(task.duration) == doctest::Approx(seconds).epsilon(1e-9));
@@ -155,7 +152,7 @@ TEST_CASE("a step without arithmetic takes its memory traffic") {
   }
   StencilSpec deep = stencil();
   deep.halo = 385;
-  CHECK(mentions(check_stencil(deep, {4, 4, 4}, gpu()), "deeper than the block"));
+  CHECK(mentions(check_stencil(deep, {4, 4, 4}, a100()), "deeper than the block"));
 }
 
 }  // namespace railyard::test

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "railyard/workload/transformer.hpp"
+#include "support/a100.hpp"
 
 namespace railyard::test {
 
@@ -36,10 +37,6 @@ TrainingSpec small(std::uint32_t zero = 0) {
   return spec;
 }
 
-const GpuSpec& gpu() {
-  return *find_gpu("A100-80");
-}
-
 std::unique_ptr<Compression> make(const std::string& text) {
   config::Errors errors;
   const auto choice =
@@ -51,7 +48,7 @@ std::unique_ptr<Compression> make(const std::string& text) {
 
 IterationDag compressed(const TrainingSpec& spec, const std::string& text) {
   IterationDag dag =
-      compress(build_iteration(spec, gpu()), *make(text), spec.gradient_bytes, gpu());
+      compress(build_iteration(spec, a100()), *make(text), spec.gradient_bytes, a100());
   dag.validate();
   return dag;
 }
@@ -75,7 +72,7 @@ double bytes_of(const std::vector<Task>& tasks) {
 
 // 4 bytes become 2, of every bucket.
 TEST_CASE("casting fp32 gradients to bf16 halves every bucket and changes nothing else") {
-  const IterationDag plain = build_iteration(small(), gpu());
+  const IterationDag plain = build_iteration(small(), a100());
   const IterationDag cast = compressed(small(), R"({"name": "cast", "precision": "bf16"})");
   const auto before = reductions(plain);
   const auto after = reductions(cast);
@@ -95,8 +92,8 @@ TEST_CASE("casting fp32 gradients to bf16 halves every bucket and changes nothin
 TEST_CASE("coding takes the bytes it moves over the memory bandwidth") {
   const IterationDag cast = compressed(small(), R"({"name": "cast"})");
   const double rate =
-      static_cast<double>(gpu().memory_bandwidth.bytes_per_s()) * gpu().memory_efficiency;
-  const auto buckets = reductions(build_iteration(small(), gpu()));
+      static_cast<double>(a100().memory_bandwidth.bytes_per_s()) * a100().memory_efficiency;
+  const auto buckets = reductions(build_iteration(small(), a100()));
   double ticks = 0;
   std::size_t coded = 0;
   for (const Task& task : cast.tasks) {
@@ -111,7 +108,7 @@ TEST_CASE("coding takes the bytes it moves over the memory bandwidth") {
 
 // 0.15 · 4 + 0.85 · 2 = 2.3 bytes in place of 4: 42.5 % less on the network.
 TEST_CASE("15 per cent of the gradients in fp32 and the rest in fp16 save 42.5 per cent") {
-  const double before = bytes_of(reductions(build_iteration(small(), gpu())));
+  const double before = bytes_of(reductions(build_iteration(small(), a100())));
   const auto after = reductions(compressed(small(), R"({"name": "graded"})"));
   CHECK(bytes_of(after) / before == doctest::Approx(0.575).epsilon(1e-6));
 }
@@ -135,7 +132,7 @@ TEST_CASE("what matters less is summed within parts of consecutive replicas") {
 
 // A hundredth of the entries of each bucket, each with an index of 4 bytes, from every replica.
 TEST_CASE("top_k gathers values and indices from all replicas") {
-  const auto before = reductions(build_iteration(small(), gpu()));
+  const auto before = reductions(build_iteration(small(), a100()));
   const auto after = reductions(compressed(small(), R"({"name": "top_k", "share": 0.01})"));
   REQUIRE(after.size() == before.size());
   for (std::size_t i = 0; i < before.size(); ++i) {

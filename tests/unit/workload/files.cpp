@@ -39,7 +39,7 @@ std::string error_of(const std::string& text, Read read) {
   }
   return {};
 }
-bool contains(const std::string& text, std::string_view part) {
+bool has_text(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -101,11 +101,11 @@ TEST_CASE("mistakes in a model file are named") {
   const auto error = [](const std::string& more) {
     return error_of(fmt::format("{{{}, {}}}", kModel, more), read_model);
   };
-  CHECK(contains(error(R"("kv_heads": 3)"), "3 kv_heads do not divide 4 heads"));
-  CHECK(contains(error(R"("head_dims": 3)"), "head_dim"));
-  CHECK(contains(error(R"("ffn": 0)"), "/ffn"));
-  CHECK(contains(error_of(R"({"kind": "transfomer"})", read_model), "transformer"));
-  CHECK(contains(
+  CHECK(has_text(error(R"("kv_heads": 3)"), "3 kv_heads do not divide 4 heads"));
+  CHECK(has_text(error(R"("head_dims": 3)"), "head_dim"));
+  CHECK(has_text(error(R"("ffn": 0)"), "/ffn"));
+  CHECK(has_text(error_of(R"({"kind": "transfomer"})", read_model), "transformer"));
+  CHECK(has_text(
       error_of(
           R"({"kind": "transformer", "name": "m", "layers": 2, "hidden": 64, "heads": 5, "vocabulary": 1,
                              "sequence": 1})",
@@ -161,22 +161,22 @@ TEST_CASE("the files of GPUs equal the catalog") {
 }
 
 TEST_CASE("mistakes in a GPU are named") {
-  CHECK(contains(error_of(R"({"base": "H100", "power": 700})", read_gpu),
+  CHECK(has_text(error_of(R"({"base": "H100", "power": 700})", read_gpu),
                  "expected a power with a unit, as \"700W\" or \"1.2kW\""));
-  CHECK(contains(error_of(R"({"base": "H100", "power": "700 watts"})", read_gpu),
+  CHECK(has_text(error_of(R"({"base": "H100", "power": "700 watts"})", read_gpu),
                  "units are \"W\", \"kW\" and \"MW\""));
-  CHECK(contains(error_of(R"({"base": "H100", "idle_power": "0.8kW"})", read_gpu),
+  CHECK(has_text(error_of(R"({"base": "H100", "idle_power": "0.8kW"})", read_gpu),
                  "is more than \"power\""));
-  CHECK(contains(error_of(R"("A100-81")", read_gpu),
+  CHECK(has_text(error_of(R"("A100-81")", read_gpu),
                  "unknown GPU \"A100-81\"; did you mean \"A100-80\"?"));
-  CHECK(contains(error_of(R"("abacus")", read_gpu),
+  CHECK(has_text(error_of(R"("abacus")", read_gpu),
                  "known are A100-40, A100-80, B200, B300, GB200, GB300, H100, H200, H800, L20, "
                  "MI250X, MI300X, V100"));
-  CHECK(contains(error_of(R"({"base": "H100", "gemm_efficiency": 1.1})", read_gpu),
+  CHECK(has_text(error_of(R"({"base": "H100", "gemm_efficiency": 1.1})", read_gpu),
                  "a share above 0 and up to 1"));
-  CHECK(contains(error_of(R"({"base": "H100", "multiprocessors": 0})", read_gpu), "1 to 100000"));
-  CHECK(contains(error_of(R"({"base": "H100", "memroy": "8GiB"})", read_gpu), "memory"));
-  CHECK(contains(error_of(R"({"name": "x"})", read_gpu), "peak_bf16"));
+  CHECK(has_text(error_of(R"({"base": "H100", "multiprocessors": 0})", read_gpu), "1 to 100000"));
+  CHECK(has_text(error_of(R"({"base": "H100", "memroy": "8GiB"})", read_gpu), "memory"));
+  CHECK(has_text(error_of(R"({"name": "x"})", read_gpu), "peak_bf16"));
 }
 
 TEST_CASE("micro-benchmarks are read and refused as the collectives are") {
@@ -197,14 +197,14 @@ TEST_CASE("micro-benchmarks are read and refused as the collectives are") {
   CHECK(pairs.point_to_point);
   CHECK(exchange.algorithm == "direct");
   const auto error = [](const std::string& text) { return error_of(text, read_micro_benchmark); };
-  CHECK(contains(
+  CHECK(has_text(
       error(
           R"({"kind": "collective", "operation": "all_to_all", "algorithm": "ring", "size": "1MB"})"),
       "for all_to_all use direct"));
-  CHECK(contains(error(R"({"kind": "p2p", "size": "0B"})"), "expected at least one byte"));
+  CHECK(has_text(error(R"({"kind": "p2p", "size": "0B"})"), "expected at least one byte"));
   CHECK(
-      contains(error(R"({"kind": "p2p", "size": "1MB", "operation": "all_reduce"})"), "operation"));
-  CHECK(contains(error(R"({"kind": "collective", "operation": "all_reduse", "size": "1MB"})"),
+      has_text(error(R"({"kind": "p2p", "size": "1MB", "operation": "all_reduce"})"), "operation"));
+  CHECK(has_text(error(R"({"kind": "collective", "operation": "all_reduse", "size": "1MB"})"),
                  "all_reduce"));
 }
 
@@ -246,22 +246,22 @@ TEST_CASE("a job trace says whose its jobs are and what goes first") {
   CHECK(jobs[0].priority == -3);
   CHECK(jobs[0].user == "ann");
   CHECK(jobs[0].group == "nlp");
-  CHECK(contains(trace_error("job_id,submit_time_s,num_gpus,duration_s,priority\na,0,8,10,high\n"),
+  CHECK(has_text(trace_error("job_id,submit_time_s,num_gpus,duration_s,priority\na,0,8,10,high\n"),
                  ":2 column \"priority\""));
 }
 
 TEST_CASE("mistakes in a job trace are named by file and line") {
   const std::string head = "job_id,submit_time_s,num_gpus,duration_s\n";
-  CHECK(contains(trace_error(head), "an empty trace"));
-  CHECK(contains(trace_error(head + "a,0,8,10\nb,-1,8,10\n"),
+  CHECK(has_text(trace_error(head), "an empty trace"));
+  CHECK(has_text(trace_error(head + "a,0,8,10\nb,-1,8,10\n"),
                  "workload_job_stream_test.csv:3 column \"submit_time_s\""));
-  CHECK(contains(trace_error(head + "a,0,0,10\n"), ":2 column \"num_gpus\""));
-  CHECK(contains(trace_error(head + "a,0,8,0\n"), "a job must last longer than nothing"));
-  CHECK(contains(trace_error(head + "a,0,8,10\na,1,8,10\n"),
+  CHECK(has_text(trace_error(head + "a,0,0,10\n"), ":2 column \"num_gpus\""));
+  CHECK(has_text(trace_error(head + "a,0,8,0\n"), "a job must last longer than nothing"));
+  CHECK(has_text(trace_error(head + "a,0,8,10\na,1,8,10\n"),
                  ":3 column \"job_id\": \"a\" is taken by"));
-  CHECK(contains(trace_error(head + ",0,8,10\n"), "a job needs a name"));
-  CHECK(contains(trace_error("job_id,submit_time_s,gpus,duration_s\na,0,8,10\n"), "num_gpus"));
-  CHECK(contains(trace_error("job_id,submit_time_s,num_gpus,duration_s,colour\na,0,8,10,red\n"),
+  CHECK(has_text(trace_error(head + ",0,8,10\n"), "a job needs a name"));
+  CHECK(has_text(trace_error("job_id,submit_time_s,gpus,duration_s\na,0,8,10\n"), "num_gpus"));
+  CHECK(has_text(trace_error("job_id,submit_time_s,num_gpus,duration_s,colour\na,0,8,10,red\n"),
                  "colour"));
   std::filesystem::remove("workload_job_stream_test.csv");
 }

@@ -2,6 +2,7 @@
 
 #include "railyard/workload/trace_job.hpp"
 #include "railyard/workload/transformer.hpp"
+#include "support/a100.hpp"
 
 namespace railyard::test {
 
@@ -17,10 +18,6 @@ TrainingSpec job() {
   spec.recompute = Recompute::full;
   return spec;
 }
-const GpuSpec& a100() {
-  return *find_gpu("A100-80");
-}
-
 /// The one problem of the spec.
 std::string problem_of(const TrainingSpec& spec, const GpuSpec& gpu = a100()) {
   const std::vector<std::string> problems = check_training(spec, gpu);

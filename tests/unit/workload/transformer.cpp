@@ -9,6 +9,7 @@
 
 #include "railyard/workload/trace_job.hpp"
 #include "railyard/workload/transformer.hpp"
+#include "support/a100.hpp"
 #include "support/dag_executor.hpp"
 #include "workload/compute.hpp"
 #include "workload/model.hpp"
@@ -46,10 +47,6 @@ TrainingSpec small(std::uint32_t tensor, std::uint32_t pipeline, std::uint32_t d
   spec.global_batch = 2 * 6 * data;
   spec.gradient_bucket = Bytes(std::int64_t{20} << 20U);
   return spec;
-}
-
-const GpuSpec& a100() {
-  return *find_gpu("A100-80");
 }
 
 }  // namespace
