@@ -71,6 +71,8 @@ function(railyard_test name)
   # Where its headers come precompiled, g++ 12 sees std::string overrun itself (GCC PR 105329, 105651).
   target_compile_options(${name} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>)
+  # Checks are compiled to be run once: a quarter less time to the same answers.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(${name} PRIVATE railyard_options railyard_test_main ${ARG_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} SKIP_RETURN_CODE 77)

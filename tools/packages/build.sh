@@ -2,17 +2,20 @@
 # shellcheck shell=bash
 
 # configure_preset ROOT PRESET: only where there is no finished configuration of this very tree, or the
-# presets changed since; everything else CMake notices by itself when ninja runs.
+# presets changed since; everything else CMake notices by itself when ninja runs. Settings wanted beside
+# those of the preset stand in the array configure_settings; a build that has more of them serves, too.
+configure_settings=()
 configure_preset() {
-  local root=$1 preset=$2
+  local root=$1 preset=$2 setting configured=yes
   local folder=$root/build/$preset
   local stamp=$folder/.configured launcher=()
-  if [ -e "$stamp" ] && [ ! "$root/CMakePresets.json" -nt "$stamp" ] && [ "$(cat "$stamp")" = "$root" ]; then
-    return 0
-  fi
+  for setting in "$root" "${configure_settings[@]}"; do
+    grep -qsxF -e "$setting" "$stamp" || configured=no
+  done
+  if [ "$configured" = yes ] && [ ! "$root/CMakePresets.json" -nt "$stamp" ]; then return 0; fi
   if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-  (cd "$root" && cmake --fresh --preset "$preset" "${launcher[@]}") >&2 </dev/null || return 1
-  printf '%s\n' "$root" >"$stamp"
+  (cd "$root" && cmake --fresh --preset "$preset" "${configure_settings[@]}" "${launcher[@]}") >&2 </dev/null || return 1
+  printf '%s\n' "$root" "${configure_settings[@]}" >"$stamp"
 }
 
 # build_preset ROOT PRESET [TARGET…]: says nothing when there is nothing to do. Two calls at once take turns.
