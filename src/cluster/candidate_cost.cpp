@@ -49,7 +49,7 @@ class IdleCluster final : public scheduler::PlacementCost {
  public:
   IdleCluster(std::span<const JobSpec> jobs, const Settings& settings)
       : settings_(settings),
-        oracle_(*settings_.topology, settings_.limits, false, nullptr),
+        oracle_(*settings_.topology, settings_.limits, false, nullptr, settings_.memo),
         cost_(jobs, settings_, oracle_, [] { return std::vector<Member>(); }) {}
   scheduler::CandidateIteration iteration(JobId job,
                                           const scheduler::Placement& candidate) override {

@@ -1,5 +1,6 @@
 #include "iteration_oracle.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -37,6 +38,7 @@ void add_program(const training::Program& program, const topology::Topology& top
   }
   digest.add(static_cast<std::uint64_t>(program.routes.size()));
   for (const training::BoundRoute& route : program.routes) {
+    digest.add(route.latency);
     digest.add(static_cast<std::uint64_t>(route.links.size()));
     for (const topology::LinkUse& use : route.links) {
       std::uint32_t& name = names[index(use.link)];
@@ -69,6 +71,35 @@ void add_program(const training::Program& program, const topology::Topology& top
   }
 }
 
+void add_model(const network::NetworkModel& model, WideDigest& digest) {
+  digest.add(static_cast<std::uint64_t>(model.fidelity));
+  digest.add(model.seed);
+  const network::LogGp& loggp = model.loggp;
+  digest.add(static_cast<std::uint64_t>(loggp.latency.has_value()));
+  digest.add(loggp.latency.value_or(Duration{}));
+  digest.add(loggp.overhead);
+  digest.add(loggp.gap);
+  digest.add(static_cast<std::uint64_t>(loggp.rate.has_value()));
+  digest.add(loggp.rate.value_or(Bandwidth{}).bytes_per_s());
+  digest.add(loggp.overhead_s_per_byte);
+}
+
+/// With what is the same throughout a run: the network's model, how long is simulated, and how many
+/// links statistics have.
+MemoKey key_among_runs(const MemoKey& key,
+                       std::span<const std::shared_ptr<const training::Program>> jobs,
+                       const training::RunLimits& limits, const topology::Topology& topology,
+                       bool want_links) {
+  WideDigest digest;
+  for (const std::uint64_t part : key) digest.add(part);
+  for (const auto& program : jobs) add_model(program->model, digest);
+  digest.add(static_cast<std::uint64_t>(limits.iterations_max));
+  digest.add(static_cast<std::uint64_t>(limits.phases));
+  digest.add(static_cast<std::uint64_t>(limits.iterations_together));
+  digest.add(static_cast<std::uint64_t>(want_links ? topology.links().size() : 0));
+  return digest.key();
+}
+
 }  // namespace
 
 MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
@@ -91,12 +122,32 @@ const training::EngineResult& IterationOracle::steady_state(
   MemoKey key = memo_key(jobs, *topology_, company.priorities, exact_links);
   if (const auto found = memo_.find(key); found != memo_.end()) {
     ++hits_;
-    return found->second;
+    return *found->second;
   }
-  training::EngineResult result =
-      training::run_to_steady_state(jobs, *topology_, limits_, want_links_, company, interrupt_);
-  counters_ += result.counters;
-  return memo_.emplace(key, std::move(result)).first->second;
+  return *memo_.emplace(key, simulated(key, jobs, company)).first->second;
+}
+
+/// Asks the shared memo first. Within a run all that is not in the key is the same; between runs it
+/// may not be.
+std::shared_ptr<const training::EngineResult> IterationOracle::simulated(
+    const MemoKey& key, std::span<const std::shared_ptr<const training::Program>> jobs,
+    const training::Company& company) {
+  const auto by_load = [](const auto& program) { return program->by_load.has_value(); };
+  const bool asks = shared_ != nullptr && std::none_of(jobs.begin(), jobs.end(), by_load);
+  const MemoKey among_runs =
+      asks ? key_among_runs(key, jobs, limits_, *topology_, want_links_) : key;
+  if (asks) {
+    if (auto found = shared_->find(among_runs)) {
+      ++hits_;
+      return found;
+    }
+  }
+  ++misses_;
+  auto result = std::make_shared<const training::EngineResult>(
+      training::run_to_steady_state(jobs, *topology_, limits_, want_links_, company, interrupt_));
+  counters_ += result->counters;
+  if (asks) shared_->add(among_runs, result);
+  return result;
 }
 
 }  // namespace railyard::cluster

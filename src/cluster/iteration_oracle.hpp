@@ -6,20 +6,18 @@
 // the same shape is remembered, and nothing else need be compared.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "railyard/cluster/iteration_memo.hpp"
 #include "railyard/topology/graph.hpp"
 #include "railyard/training/iteration_engine.hpp"
 #include "railyard/training/program.hpp"
 
 namespace railyard::cluster {
-
-using MemoKey = std::array<std::uint64_t, 2>;
 
 /// Key of one program's incidence; of a component it is computed over all programs with one naming,
 /// and their priorities, if they have any. `exact_links`: only the very same links are equal.
@@ -31,10 +29,15 @@ using MemoKey = std::array<std::uint64_t, 2>;
 class IterationOracle {
  public:
   /// `want_links`: results of jobs alone carry link statistics. Memory grows with every component
-  /// remembered, and only the very same links are remembered as equal.
+  /// remembered, and only the very same links are remembered as equal. `shared`, where given, is
+  /// asked before a component is simulated, and told afterwards.
   IterationOracle(const topology::Topology& topology, const training::RunLimits& limits,
-                  bool want_links, training::Interrupt* interrupt)
-      : topology_(&topology), limits_(limits), want_links_(want_links), interrupt_(interrupt) {}
+                  bool want_links, training::Interrupt* interrupt, IterationMemo* shared = nullptr)
+      : topology_(&topology),
+        limits_(limits),
+        want_links_(want_links),
+        interrupt_(interrupt),
+        shared_(shared) {}
 
   /// Steady state of a component; jobs in the order given, with their iterations alone where there
   /// are several (they follow from the jobs, so they are no part of the key).
@@ -44,16 +47,23 @@ class IterationOracle {
 
   [[nodiscard]] const training::EngineCounters& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }
-  [[nodiscard]] std::uint64_t misses() const { return memo_.size(); }
+  /// Components that were simulated.
+  [[nodiscard]] std::uint64_t misses() const { return misses_; }
 
  private:
+  std::shared_ptr<const training::EngineResult> simulated(
+      const MemoKey& key, std::span<const std::shared_ptr<const training::Program>> jobs,
+      const training::Company& company);
+
   const topology::Topology* topology_;
   training::RunLimits limits_;
   bool want_links_;
   training::Interrupt* interrupt_;
-  std::map<MemoKey, training::EngineResult> memo_;
+  IterationMemo* shared_;
+  std::map<MemoKey, std::shared_ptr<const training::EngineResult>> memo_;
   training::EngineCounters counters_;
   std::uint64_t hits_ = 0;
+  std::uint64_t misses_ = 0;
 };
 
 }  // namespace railyard::cluster

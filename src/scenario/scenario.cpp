@@ -84,9 +84,13 @@ std::vector<std::string> Spec::summary() const {
   return lines;
 }
 
+std::shared_ptr<cluster::IterationMemo> make_memo(
+    std::function<void(const std::function<void()>& work)> turns) {
+  return std::make_shared<cluster::IterationMemo>(std::move(turns));
+}
+
 metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
-                                 metrics::RunFacts& facts, Progress* progress,
-                                 metrics::PolicyDetail* detail) {
+                                 metrics::RunFacts& facts, const RunCompany& company) {
   const World& world = spec.world();
   RAILYARD_CHECK(policy_index < world.policies.size(), "policy set {} of {}", policy_index,
                  world.policies.size());
@@ -111,9 +115,10 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   settings.streams = RngStreams(world.seed);
   settings.want_links =
       std::find(world.from_trace.begin(), world.from_trace.end(), false) != world.from_trace.end();
-  settings.want_history = detail != nullptr;
+  settings.memo = company.memo;
+  settings.want_history = company.detail != nullptr;
   const std::vector<cluster::JobSpec> jobs = jobs_under(world, policy);
-  ProgressObserver observer(progress);
+  ProgressObserver observer(company.progress);
   const cluster::Outcome outcome = simulated(jobs, settings, observer, policy);
   facts.events += outcome.events + outcome.engine.events;
   facts.flows += outcome.engine.network.flows_started;
@@ -123,7 +128,7 @@ metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy_index,
   facts.memo_hits += outcome.memo_hits;
   facts.memo_misses += outcome.memo_misses;
   facts.contended_epochs += outcome.contended_epochs;
-  if (detail != nullptr) *detail = policy_detail(world, jobs, outcome);
+  if (company.detail != nullptr) *company.detail = policy_detail(world, jobs, outcome);
   return policy_result(world, policy, parts.placement.get(), jobs, outcome);
 }
 

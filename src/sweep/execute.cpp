@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -91,8 +93,10 @@ class Pool {
     const auto start = std::chrono::steady_clock::now();
     try {
       metrics::PolicyDetail detail;
-      metrics::PolicyResult result = scenario::run_policy(
-          spec, run.policy, facts, &relay, keep_ == Keep::details ? &detail : nullptr);
+      metrics::PolicyResult result =
+          scenario::run_policy(spec, run.policy, facts,
+                               {&relay, keep_ == Keep::details ? &detail : nullptr,
+                                specs_.size() > 1 ? memo_.get() : nullptr});
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
       facts.wall_s = wall.count();
       facts.peak_rss_bytes = peak_rss_bytes();
@@ -126,6 +130,13 @@ class Pool {
   std::vector<Run> runs_;  ///< the first of each kind
   std::map<std::uint64_t, std::vector<Run>> same_;
   std::vector<Executed> out_;
+  std::mutex memo_mutex_;
+  /// Of points that differ in what does not touch their iterations.
+  std::shared_ptr<cluster::IterationMemo> memo_ =
+      scenario::make_memo([this](const std::function<void()>& work) {
+        const std::lock_guard lock(memo_mutex_);
+        work();
+      });
   std::size_t next_ = 0;
   std::exception_ptr error_;
   std::mutex mutex_;

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "railyard/cluster/iteration_memo.hpp"
 #include "railyard/cluster/traffic.hpp"
 #include "railyard/core/rng.hpp"
 #include "railyard/core/time.hpp"
@@ -94,8 +95,9 @@ struct Settings {
   Duration horizon = kHorizonMax;
   std::vector<scheduler::HostSlot> background;  ///< taken for the whole run, no traffic
   RngStreams streams{0};
-  bool want_links = false;    ///< link statistics of the largest job's steady state
-  bool want_history = false;  ///< Outcome's samples, holdings and incidents
+  IterationMemo* memo = nullptr;  ///< shared with other runs; null: this run's own alone
+  bool want_links = false;        ///< link statistics of the largest job's steady state
+  bool want_history = false;      ///< Outcome's samples, holdings and incidents
 };
 
 /// A stretch of time in which a job held GPUs, from the decision on.

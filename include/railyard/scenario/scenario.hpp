@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,10 @@
 
 namespace railyard::scheduler {
 struct Catalogs;
+}
+
+namespace railyard::cluster {
+class IterationMemo;
 }
 
 namespace railyard::scenario {
@@ -67,10 +72,20 @@ class Progress {
   [[nodiscard]] virtual bool stop() { return false; }
 };
 
+/// What runs may share: iterations that one has simulated, the others need not. `turns` does what it
+/// is given while nobody else does; whoever runs on several threads has a lock for it.
+[[nodiscard]] std::shared_ptr<cluster::IterationMemo> make_memo(
+    std::function<void(const std::function<void()>& work)> turns);
+
+/// Who else takes part in a run; nobody needs to.
+struct RunCompany {
+  Progress* progress = nullptr;
+  metrics::PolicyDetail* detail = nullptr;  ///< filled in
+  cluster::IterationMemo* memo = nullptr;   ///< shared with other runs; the results are the same
+};
 [[nodiscard]] metrics::PolicyResult run_policy(const Spec& spec, std::size_t policy,
                                                metrics::RunFacts& facts,
-                                               Progress* progress = nullptr,
-                                               metrics::PolicyDetail* detail = nullptr);
+                                               const RunCompany& company = {});
 /// Orders policies as in the scenario, computes metrics over the jobs finished under every policy,
 /// and the digest.
 [[nodiscard]] metrics::RunResult assemble(const Spec& spec,

@@ -49,7 +49,8 @@ class Watcher {
 enum class Keep : std::uint8_t { results, details };
 
 /// Runs everything; one entry per spec. Runs with the same Spec::run_key are made once: a baseline
-/// that no axis touches, say; the others have no facts of their own. An exception of a run stops
+/// that no axis touches, say; the others have no facts of their own. Several specs share a memo of
+/// iterations: what an axis does not touch is simulated once. An exception of a run stops
 /// the others and is thrown here, with scenario, seed and policy added to an InternalError.
 [[nodiscard]] std::vector<Executed> execute(std::span<const scenario::Spec> specs, unsigned threads,
                                             Watcher* watcher = nullptr, Keep keep = Keep::results);
