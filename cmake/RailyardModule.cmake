@@ -4,6 +4,8 @@ add_library(railyard_options INTERFACE)
 target_compile_features(railyard_options INTERFACE cxx_std_20)
 target_compile_options(railyard_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -fPIC  # the Python module is a shared library of the same objects
+  $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>  # and still inlines
   -ffp-contract=off  # equal results across compilers (docs/adr/0008)
   $<$<BOOL:${RAILYARD_WERROR}>:-Werror>)
 

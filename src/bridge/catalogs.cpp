@@ -71,10 +71,11 @@ void load(const std::filesystem::path& library, Loaded& loaded) {
 }  // namespace
 
 std::shared_ptr<const scheduler::Catalogs> make_catalogs(
-    std::span<const std::filesystem::path> libraries) {
+    std::span<const std::filesystem::path> libraries, std::span<const SchedulerEntry> own) {
   auto loaded = std::make_shared<Loaded>();
   loaded->catalogs = scheduler::in_tree_catalogs();
   loaded->catalogs.schedulers.push_back(process_entry());
+  loaded->catalogs.schedulers.insert(loaded->catalogs.schedulers.end(), own.begin(), own.end());
   for (const std::filesystem::path& library : libraries) load(library, *loaded);
   return {loaded, &loaded->catalogs};
 }

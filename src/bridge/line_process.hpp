@@ -12,23 +12,21 @@
 #include <string>
 #include <string_view>
 
+#include "railyard/bridge/partner.hpp"
 #include "railyard/config/catalog.hpp"
 
 namespace railyard::bridge {
 
-/// Whatever goes wrong is thrown as scheduler::SchedulerError.
-class LineProcess {
+class LineProcess final : public Partner {
  public:
   /// Whoever does not read or answer for so long has fallen silent.
   LineProcess(const config::Command& command, std::chrono::milliseconds patience);
-  ~LineProcess();
+  ~LineProcess() override;
   LineProcess(const LineProcess&) = delete;
   LineProcess& operator=(const LineProcess&) = delete;
 
-  /// `line` ends with its line feed.
-  void send(std::string_view line);
-  /// The next line, without its line feed.
-  [[nodiscard]] std::string receive();
+  void send(std::string_view line) override;
+  [[nodiscard]] std::string receive() override;
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;
