@@ -72,8 +72,8 @@ class Progress {
   [[nodiscard]] virtual bool stop() { return false; }
 };
 
-/// What runs may share: iterations that one has simulated, the others need not. `turns` does what it
-/// is given while nobody else does; whoever runs on several threads has a lock for it.
+/// What runs may share: iterations that one has simulated, the others need not. `turns` does what
+/// it is given while nobody else does; whoever runs on several threads has a lock for it.
 [[nodiscard]] std::shared_ptr<cluster::IterationMemo> make_memo(
     std::function<void(const std::function<void()>& work)> turns);
 
