@@ -123,7 +123,7 @@ class Result:
     def records(self) -> list[Record]:
         """A dict a policy set: "policy" and every metric; None where a metric has no meaning."""
         return [
-            {"policy": name, **_numbers(policy["metrics"])}
+            {"policy": name, **_plain(policy["metrics"])}
             for name, policy in self._data["policies"].items()
         ]
 
@@ -217,11 +217,8 @@ class SweepResult:
         return len(self.results)
 
 
-def _numbers(metrics):
+def _plain(metrics):
     return {name: value for name, value in metrics.items() if not isinstance(value, (dict, list))}
-
-
-_plain = _numbers
 
 
 def _arrays(records):
