@@ -6,6 +6,7 @@ target_compile_options(railyard_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   -fPIC  # the Python module is a shared library of the same objects
   $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>  # and still inlines
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=  # complaints name files of the tree, not of this machine
   -ffp-contract=off  # equal results across compilers (docs/adr/0008)
   $<$<BOOL:${RAILYARD_WERROR}>:-Werror>)
 
