@@ -16,7 +16,7 @@ print(
 )
 print("fastest:", table["iteration_s_mean"].idxmin())
 
-# %% The same question over routings: a sweep, then a pivot.
+# %% The same question over Arnold's weights and scheduling intervals: a sweep, then a pivot.
 sweep = railyard.load_sweep("scenarios/sweeps/alpha_interval.json").run()
 points = pandas.DataFrame(sweep.records())
 alpha = next(column for column in points.columns if column.endswith("alpha"))

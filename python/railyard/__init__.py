@@ -8,7 +8,7 @@
     sweep = railyard.load_sweep("scenarios/sweeps/alpha_interval.json").run()
     frame = pandas.DataFrame(sweep.records())        # a row a point and policy set
 
-Names of metrics and of what is known of a job are those of result.json (docs/reference/results.md);
+Names of metrics and of what is known of a job are those of result.json (`railyard list metrics`);
 times are seconds, sizes bytes. A scheduler of your own is a class derived from Scheduler.
 """
 
@@ -217,8 +217,9 @@ class SweepResult:
         return len(self.results)
 
 
-def _plain(metrics):
-    return {name: value for name, value in metrics.items() if not isinstance(value, (dict, list))}
+def _plain(members):
+    """Those that are one text or number."""
+    return {name: value for name, value in members.items() if not isinstance(value, (dict, list))}
 
 
 def _arrays(records):
