@@ -110,9 +110,7 @@ scenario::Catalogs catalogs_with_python() {
 }
 
 config::Document read(const std::filesystem::path& path, const Changes& changes) {
-  auto document = config::Document::parse_file(path);
-  for (const auto& [pointer, value] : changes) document = document.set(pointer, value);
-  return document;
+  return config::Document::parse_file(path).set(changes);
 }
 
 /// Simulated seconds, jobs that are done, jobs, policy set; of a sweep also the point.

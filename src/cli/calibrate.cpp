@@ -79,8 +79,7 @@ Finding calibrate_fabric(const CommandLine& line, const std::string& given) {
     throw ConfigError("--nccl: say where it ran with --topology FILE and --ranks N");
   const std::string file = given.substr(equals + 1);
   const auto log = study::read_nccl_tests(config::TextLines::parse_file(file));
-  config::Document description = topology::describe_file(*topology);
-  for (const auto& [pointer, value] : line.changes()) description = description.set(pointer, value);
+  const auto description = topology::describe_file(*topology).set(line.changes());
   const study::FabricFit fit = study::fit_fabric(
       description, *operation,
       static_cast<std::uint32_t>(std::min<std::uint64_t>(*ranks, UINT32_MAX)), log);

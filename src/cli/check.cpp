@@ -89,10 +89,9 @@ std::vector<fs::path> recordings(const CommandLine& line) {
 std::optional<metrics::RunResult> rerun(const CommandLine& line, const fs::path& file,
                                         const report::Baseline& baseline) {
   const fs::path scenario = shown_path((file.parent_path() / baseline.scenario).lexically_normal());
-  auto document = read_changed(scenario, baseline.set);
   const auto changes = line.changes();
   // Only changes of this command are on trial: "what if a link were 1 % slower?"
-  for (const auto& [pointer, value] : changes) document = document.set(pointer, value);
+  const auto document = read_changed(scenario, baseline.set).set(changes);
   const bool changes_seed = std::any_of(changes.begin(), changes.end(),
                                         [](const auto& change) { return change.first == "/seed"; });
   std::optional<std::uint64_t> seed = line.number("seed");

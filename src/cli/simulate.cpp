@@ -76,9 +76,7 @@ config::Document read_scenario(const std::filesystem::path& path) {
 }
 
 config::Document read_changed(const std::filesystem::path& path, const sweep::Changes& changes) {
-  config::Document document = read_scenario(path);
-  for (const auto& [pointer, value] : changes) document = document.set(pointer, value);
-  return document;
+  return read_scenario(path).set(changes);
 }
 
 std::string scenario_name(const std::filesystem::path& path) {

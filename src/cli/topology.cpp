@@ -139,8 +139,8 @@ std::string to_json(const topology::Topology& fabric, const topology::Descriptio
 }  // namespace
 
 topology::Topology read_topology(const CommandLine& line, const std::string& path) {
-  config::Document description = topology::describe_file(input_file(path, "topologies"));
-  for (const auto& [pointer, value] : line.changes()) description = description.set(pointer, value);
+  const auto description =
+      topology::describe_file(input_file(path, "topologies")).set(line.changes());
   config::Errors errors;
   auto fabric = topology::build(description.root(), errors);
   errors.throw_if_any();

@@ -26,10 +26,24 @@ class WideDigest {
   std::uint64_t second_ = 0x6b6579;
 };
 
+void add_model(const network::NetworkModel& model, WideDigest& digest) {
+  digest.add(static_cast<std::uint64_t>(model.fidelity));
+  digest.add(model.seed);
+  const network::LogGp& loggp = model.loggp;
+  digest.add(static_cast<std::uint64_t>(loggp.latency.has_value()));
+  digest.add(loggp.latency.value_or(Duration{}));
+  digest.add(loggp.overhead);
+  digest.add(loggp.gap);
+  digest.add(static_cast<std::uint64_t>(loggp.rate.has_value()));
+  digest.add(loggp.rate.value_or(Bandwidth{}).bytes_per_s());
+  digest.add(loggp.overhead_s_per_byte);
+}
+
 void add_program(const training::Program& program, const topology::Topology& topology,
                  bool exact_links, std::vector<std::uint32_t>& names, std::uint32_t& next_name,
                  WideDigest& digest) {
   digest.add(program.dag_digest);
+  add_model(program.model, digest);
   if (program.gradients_last) digest.add(std::uint64_t{1});
   if (program.by_load) {
     // Which paths flows will choose depends on all they could choose: only the same GPUs are alike.
@@ -71,41 +85,16 @@ void add_program(const training::Program& program, const topology::Topology& top
   }
 }
 
-void add_model(const network::NetworkModel& model, WideDigest& digest) {
-  digest.add(static_cast<std::uint64_t>(model.fidelity));
-  digest.add(model.seed);
-  const network::LogGp& loggp = model.loggp;
-  digest.add(static_cast<std::uint64_t>(loggp.latency.has_value()));
-  digest.add(loggp.latency.value_or(Duration{}));
-  digest.add(loggp.overhead);
-  digest.add(loggp.gap);
-  digest.add(static_cast<std::uint64_t>(loggp.rate.has_value()));
-  digest.add(loggp.rate.value_or(Bandwidth{}).bytes_per_s());
-  digest.add(loggp.overhead_s_per_byte);
-}
-
-/// With what is the same throughout a run: the network's model, how long is simulated, and how many
-/// links statistics have.
-MemoKey key_among_runs(const MemoKey& key,
-                       std::span<const std::shared_ptr<const training::Program>> jobs,
-                       const training::RunLimits& limits, const topology::Topology& topology,
-                       bool want_links) {
-  WideDigest digest;
-  for (const std::uint64_t part : key) digest.add(part);
-  for (const auto& program : jobs) add_model(program->model, digest);
-  digest.add(static_cast<std::uint64_t>(limits.iterations_max));
-  digest.add(static_cast<std::uint64_t>(limits.phases));
-  digest.add(static_cast<std::uint64_t>(limits.iterations_together));
-  digest.add(static_cast<std::uint64_t>(want_links ? topology.links().size() : 0));
-  return digest.key();
-}
-
 }  // namespace
 
 MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
                  const topology::Topology& topology, std::span<const std::uint8_t> priorities,
-                 bool exact_links) {
+                 bool exact_links, const training::RunLimits& limits) {
   WideDigest digest;
+  digest.add(static_cast<std::uint64_t>(limits.iterations_max));
+  digest.add(static_cast<std::uint64_t>(limits.phases));
+  digest.add(static_cast<std::uint64_t>(limits.iterations_together));
+  digest.add(static_cast<std::uint64_t>(exact_links ? topology.links().size() : 0));
   std::vector<std::uint32_t> names(topology.links().size(), 0);
   std::uint32_t next_name = 1;
   for (const auto& program : jobs) {
@@ -119,7 +108,7 @@ const training::EngineResult& IterationOracle::steady_state(
     std::span<const std::shared_ptr<const training::Program>> jobs,
     const training::Company& company) {
   const bool exact_links = want_links_ && jobs.size() == 1;
-  MemoKey key = memo_key(jobs, *topology_, company.priorities, exact_links);
+  const MemoKey key = memo_key(jobs, *topology_, company.priorities, exact_links, limits_);
   if (const auto found = memo_.find(key); found != memo_.end()) {
     ++hits_;
     return *found->second;
@@ -127,17 +116,15 @@ const training::EngineResult& IterationOracle::steady_state(
   return *memo_.emplace(key, simulated(key, jobs, company)).first->second;
 }
 
-/// Asks the shared memo first. Within a run all that is not in the key is the same; between runs it
-/// may not be.
+/// Asks the shared memo first, but for routes by load: what they may choose from is the same
+/// throughout a run, and not in the key.
 std::shared_ptr<const training::EngineResult> IterationOracle::simulated(
     const MemoKey& key, std::span<const std::shared_ptr<const training::Program>> jobs,
     const training::Company& company) {
   const auto by_load = [](const auto& program) { return program->by_load.has_value(); };
   const bool asks = shared_ != nullptr && std::none_of(jobs.begin(), jobs.end(), by_load);
-  const MemoKey among_runs =
-      asks ? key_among_runs(key, jobs, limits_, *topology_, want_links_) : key;
   if (asks) {
-    if (auto found = shared_->find(among_runs)) {
+    if (auto found = shared_->find(key)) {
       ++hits_;
       return found;
     }
@@ -146,7 +133,7 @@ std::shared_ptr<const training::EngineResult> IterationOracle::simulated(
   auto result = std::make_shared<const training::EngineResult>(
       training::run_to_steady_state(jobs, *topology_, limits_, want_links_, company, interrupt_));
   counters_ += result->counters;
-  if (asks) shared_->add(among_runs, result);
+  if (asks) shared_->add(key, result);
   return result;
 }
 

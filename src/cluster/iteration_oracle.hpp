@@ -1,9 +1,10 @@
 // Iteration times of components of jobs, remembered.
 //
 // Key of the memo: the flow-link incidence of the bound programs with links renamed in order of
-// first appearance, their capacities, route latencies, sizes and the identity of the DAGs. Equal
-// keys have equal max-min dynamics whatever the hosts are called: a job moved to another rack of
-// the same shape is remembered, and nothing else need be compared.
+// first appearance, their capacities, route latencies, sizes, the identity of the DAGs, the
+// network's model and how much is simulated. Equal keys have equal max-min dynamics whatever the
+// hosts are called: a job moved to another rack of the same shape is remembered, and nothing else
+// need be compared.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ namespace railyard::cluster {
 [[nodiscard]] MemoKey memo_key(std::span<const std::shared_ptr<const training::Program>> jobs,
                                const topology::Topology& topology,
                                std::span<const std::uint8_t> priorities = {},
-                               bool exact_links = false);
+                               bool exact_links = false, const training::RunLimits& limits = {});
 
 class IterationOracle {
  public:

@@ -2,8 +2,6 @@
 // r + 2^k; a reduction runs the same steps backwards. Whole vectors, so for short ones:
 //   broadcast, reduce:  at most ceil(log₂ n)(α + S/B), and that where n is a power of two; else no
 //   rank waits for all the α, because the root sends on while its last message arrives
-#include <bit>
-
 #include "collective/algorithms.hpp"
 #include "collective/chunks.hpp"
 #include "railyard/core/check.hpp"
@@ -11,10 +9,6 @@
 namespace railyard::collective {
 
 namespace {
-
-std::uint32_t levels_of(std::uint32_t ranks) {
-  return static_cast<std::uint32_t>(std::bit_width(ranks - 1));  // ceil(log2 n)
-}
 
 class BinomialTree final : public Algorithm {
  public:
@@ -26,7 +20,7 @@ class BinomialTree final : public Algorithm {
   Schedule schedule(const Request& request, const GroupShape& shape) const override {
     RAILYARD_CHECK(refusal(request, shape).empty(), "{}", refusal(request, shape));
     const std::uint32_t n = shape.ranks();
-    const std::uint32_t steps = levels_of(n);
+    const std::uint32_t steps = halvings(n);
     const bool reduces = request.operation == Operation::reduce;
     ScheduleBuilder builder;
     std::vector<std::vector<std::uint32_t>> arrived(n);
@@ -52,7 +46,7 @@ class BinomialTree final : public Algorithm {
                        Bandwidth rate) const override {
     RAILYARD_CHECK(refusal(request, GroupShape::flat(ranks)).empty(),
                    "the binomial tree cannot do this");
-    return (alpha + request.size / rate) * static_cast<std::int64_t>(levels_of(ranks));
+    return (alpha + request.size / rate) * static_cast<std::int64_t>(halvings(ranks));
   }
 };
 

@@ -2,6 +2,7 @@
 // edges.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,11 @@ struct Chunk {
 /// The first piece that `cut` makes is the largest.
 [[nodiscard]] inline Bytes largest_part(Bytes size, std::uint32_t parts) {
   return size.divided_up(parts);
+}
+
+/// ceil(log2 n): how often n halves until one is left. n > 0.
+[[nodiscard]] constexpr std::uint32_t halvings(std::uint32_t n) {
+  return static_cast<std::uint32_t>(std::bit_width(n - 1));
 }
 
 inline constexpr std::uint32_t kNoTransfer = UINT32_MAX;

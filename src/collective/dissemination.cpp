@@ -2,8 +2,6 @@
 // when what round k−1 sent it has arrived. After ceil(log₂ n) rounds every rank has heard of every
 // other:
 //   barrier:  ceil(log₂ n)(α + 1 byte / B)
-#include <bit>
-
 #include "collective/algorithms.hpp"
 #include "collective/chunks.hpp"
 #include "railyard/core/check.hpp"
@@ -13,10 +11,6 @@ namespace railyard::collective {
 namespace {
 
 constexpr Bytes kMessage(1);
-
-std::uint32_t rounds_of(std::uint32_t ranks) {
-  return static_cast<std::uint32_t>(std::bit_width(ranks - 1));  // ceil(log2 n)
-}
 
 class Dissemination final : public Algorithm {
  public:
@@ -30,7 +24,7 @@ class Dissemination final : public Algorithm {
     const std::uint32_t n = shape.ranks();
     ScheduleBuilder builder;
     std::vector<std::uint32_t> arrived(n, kNoTransfer);
-    for (std::uint32_t k = 0; k < rounds_of(n); ++k) {
+    for (std::uint32_t k = 0; k < halvings(n); ++k) {
       std::vector<std::uint32_t> now(n, kNoTransfer);
       for (std::uint32_t r = 0; r < n; ++r) {
         const std::uint32_t to = (r + (1U << k)) % n;
@@ -50,7 +44,7 @@ class Dissemination final : public Algorithm {
   Duration closed_form(const Request& request, std::uint32_t ranks, Duration alpha,
                        Bandwidth rate) const override {
     RAILYARD_CHECK(refusal(request, GroupShape::flat(ranks)).empty(), "a barrier only");
-    return (alpha + kMessage / rate) * static_cast<std::int64_t>(rounds_of(ranks));
+    return (alpha + kMessage / rate) * static_cast<std::int64_t>(halvings(ranks));
   }
 };
 

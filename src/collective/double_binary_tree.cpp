@@ -15,8 +15,6 @@
 // travel up.
 #include <algorithm>
 #include <array>
-#include <bit>
-
 #include "collective/algorithms.hpp"
 #include "collective/binary_trees.hpp"
 #include "collective/chunks.hpp"
@@ -80,7 +78,7 @@ class DoubleBinaryTree final : public Algorithm {
                        Bandwidth rate) const override {
     RAILYARD_CHECK(refusal(request, GroupShape::flat(ranks)).empty(), "the tree cannot do this");
     if (ranks == 1) return Duration(0);
-    const auto depth = static_cast<std::uint32_t>(std::bit_width(ranks - 1));  // ceil(log2 n)
+    const std::uint32_t depth = halvings(ranks);
     const Duration chunk = largest_part(request.size, chunks_) / rate;
     return alpha * static_cast<std::int64_t>(2 * depth) +
            chunk * static_cast<std::int64_t>(2 * (depth + chunks_ - 1));

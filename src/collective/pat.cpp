@@ -9,8 +9,6 @@
 // one other rank as one message (the chunks are transfers side by side). A reduce-scatter runs the
 // trees upwards and backwards.
 //   all_gather, reduce_scatter:  at most Kα + (n−1)/n · S/B; own chunks need not wait for α
-#include <bit>
-
 #include "collective/algorithms.hpp"
 #include "collective/chunks.hpp"
 #include "railyard/core/check.hpp"
@@ -18,10 +16,6 @@
 namespace railyard::collective {
 
 namespace {
-
-std::uint32_t steps_of(std::uint32_t ranks) {
-  return static_cast<std::uint32_t>(std::bit_width(ranks - 1));  // ceil(log2 n)
-}
 
 class Pat final : public Algorithm {
  public:
@@ -33,7 +27,7 @@ class Pat final : public Algorithm {
   Schedule schedule(const Request& request, const GroupShape& shape) const override {
     RAILYARD_CHECK(refusal(request, shape).empty(), "{}", refusal(request, shape));
     const std::uint32_t n = shape.ranks();
-    const std::uint32_t steps = steps_of(n);
+    const std::uint32_t steps = halvings(n);
     const bool reduces = request.operation == Operation::reduce_scatter;
     const std::vector<Chunk> chunks = cut({.offset = Bytes(0), .size = request.size}, n);
     ScheduleBuilder builder;
@@ -68,7 +62,7 @@ class Pat final : public Algorithm {
   Duration closed_form(const Request& request, std::uint32_t ranks, Duration alpha,
                        Bandwidth rate) const override {
     RAILYARD_CHECK(refusal(request, GroupShape::flat(ranks)).empty(), "PAT cannot do this");
-    return alpha * static_cast<std::int64_t>(steps_of(ranks)) +
+    return alpha * static_cast<std::int64_t>(halvings(ranks)) +
            largest_part(request.size, ranks) / rate * static_cast<std::int64_t>(ranks - 1);
   }
 };

@@ -725,6 +725,12 @@ Node Document::root() const {
   return Node(tree_, tree_->root);
 }
 
+Document Document::set(const std::vector<std::pair<std::string, std::string>>& changes) const {
+  Document out = *this;
+  for (const auto& [pointer, value] : changes) out = out.set(pointer, value);
+  return out;
+}
+
 Document Document::set(std::string_view pointer, std::string_view text,
                        const std::filesystem::path& directory) const {
   RAILYARD_CHECK(tree_ != nullptr, "an empty document cannot be changed");

@@ -29,6 +29,12 @@ class Pool {
  public:
   Pool(std::span<const scenario::Spec> specs, Watcher* watcher, Keep keep)
       : specs_(specs), watcher_(watcher), keep_(keep) {
+    if (specs.size() > 1) {
+      memo_ = scenario::make_memo([this](const std::function<void()>& work) {
+        const std::lock_guard lock(memo_mutex_);
+        work();
+      });
+    }
     for (std::size_t spec = 0; spec < specs.size(); ++spec) {
       const std::size_t policies = specs[spec].policy_names().size();
       for (std::size_t policy = 0; policy < policies; ++policy) {
@@ -95,8 +101,7 @@ class Pool {
       metrics::PolicyDetail detail;
       metrics::PolicyResult result =
           scenario::run_policy(spec, run.policy, facts,
-                               {&relay, keep_ == Keep::details ? &detail : nullptr,
-                                specs_.size() > 1 ? memo_.get() : nullptr});
+                               {&relay, keep_ == Keep::details ? &detail : nullptr, memo_.get()});
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
       facts.wall_s = wall.count();
       facts.peak_rss_bytes = peak_rss_bytes();
@@ -131,12 +136,9 @@ class Pool {
   std::map<std::uint64_t, std::vector<Run>> same_;
   std::vector<Executed> out_;
   std::mutex memo_mutex_;
-  /// Of points that differ in what does not touch their iterations.
-  std::shared_ptr<cluster::IterationMemo> memo_ =
-      scenario::make_memo([this](const std::function<void()>& work) {
-        const std::lock_guard lock(memo_mutex_);
-        work();
-      });
+  /// Of points that differ in what does not touch their iterations. A scenario by itself has none:
+  /// how much each of its policy sets simulates is then the same on any number of threads.
+  std::shared_ptr<cluster::IterationMemo> memo_;
   std::size_t next_ = 0;
   std::exception_ptr error_;
   std::mutex mutex_;

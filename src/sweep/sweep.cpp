@@ -232,8 +232,7 @@ Sweep load(const config::Document& document, const std::string& name, const Chan
   reader.finish();
   errors.throw_if_any();
 
-  config::Document scenario = config::Document::parse_file(path);
-  for (const auto& [pointer, value] : changes) scenario = scenario.set(pointer, value);
+  const auto scenario = config::Document::parse_file(path).set(changes);
   load_points(sweep, scenario, path.stem().string(), document.root().directory(), seeds, seed,
               catalogs, errors);
   errors.throw_if_any();

@@ -61,6 +61,13 @@ struct ClusterBench {
   cluster::Settings settings;
 };
 
+/// When the jobs got their first GPUs, in seconds, in order of the jobs.
+[[nodiscard]] inline std::vector<double> starts(const cluster::Outcome& outcome) {
+  std::vector<double> out;
+  for (const cluster::JobRecord& record : outcome.jobs) out.push_back(in_seconds(record.started));
+  return out;
+}
+
 /// An iteration in which the first rank sends a megabyte to the last: traffic that no fabric feels.
 inline std::shared_ptr<const workload::IterationDag> quiet_iteration(std::uint32_t ranks) {
   workload::DagBuilder builder;

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace railyard::config {
@@ -119,6 +120,8 @@ class Document {
   /// empty.
   [[nodiscard]] Document set(std::string_view pointer, std::string_view value,
                              const std::filesystem::path& directory = {}) const;
+  /// The same for pointers and values, one after the other.
+  [[nodiscard]] Document set(const std::vector<std::pair<std::string, std::string>>& changes) const;
 
  private:
   std::shared_ptr<const detail::Tree> tree_;

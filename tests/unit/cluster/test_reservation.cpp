@@ -9,16 +9,11 @@ using namespace railyard::cluster;
 using namespace std::chrono_literals;
 using test::ClusterBench;
 using test::recorded_job;
+using test::starts;
 
 namespace {
 
 const std::string kPass = R"({"name": "fifo", "hold": "pass"})";
-
-std::vector<double> starts(const Outcome& outcome) {
-  std::vector<double> out;
-  for (const JobRecord& record : outcome.jobs) out.push_back(in_seconds(record.started));
-  return out;
-}
 
 /// Three small jobs of a host and a large one of two, on four hosts.
 std::vector<JobSpec> three_and_one() {

@@ -12,6 +12,7 @@ using namespace railyard::cluster;
 using namespace std::chrono_literals;
 using test::ClusterBench;
 using test::recorded_job;
+using test::starts;
 
 namespace {
 
@@ -31,12 +32,6 @@ scheduler::Outage window(std::vector<HostId> hosts, Duration from, Duration unti
           .preempts = preempts};
 }
 
-std::vector<double> start_times(const Outcome& outcome) {
-  std::vector<double> out;
-  for (const JobRecord& record : outcome.jobs) out.push_back(in_seconds(record.started));
-  return out;
-}
-
 using Times = std::vector<double>;
 
 }  // namespace
@@ -50,7 +45,7 @@ TEST_CASE("A user at his quota waits for himself and holds nobody up") {
                                   of_user(recorded_job("b", 8, 0s, 20s), "ann"),
                                   of_user(recorded_job("c", 8, 1s, 10s), "ann"),
                                   of_user(recorded_job("d", 8, 2s, 10s), "bob")});
-  CHECK(start_times(outcome) == Times{0, 0, 10, 2});
+  CHECK(starts(outcome) == Times{0, 0, 10, 2});
   const auto& held = outcome.jobs[2].held_back;
   REQUIRE(held.size() == 1);
   CHECK(held[0].why == "the quota of user \"ann\", 16 GPUs");
@@ -72,7 +67,7 @@ TEST_CASE("Quotas count whole hosts, of groups and of everybody who is not named
       {of_user(twelve, "ann", "vision"), of_user(recorded_job("b", 8, 0s, 10s), "bob", "vision"),
        of_user(recorded_job("c", 8, 0s, 10s), "eve"), of_user(recorded_job("d", 4, 0s, 10s), "eve"),
        recorded_job("e", 8, 0s, 10s)});
-  CHECK(start_times(outcome) == Times{0, 10, 0, 10, 0});
+  CHECK(starts(outcome) == Times{0, 10, 0, 10, 0});
   CHECK(outcome.jobs[1].held_back[0].why == "the quota of group \"vision\", 16 GPUs");
   CHECK(outcome.jobs[3].held_back[0].why == "the quota of user \"eve\", 8 GPUs");
 }
@@ -94,7 +89,7 @@ TEST_CASE("On a drained host nothing starts, and who is there finishes") {
   bench.settings.rules.outages = {window({HostId{0}}, 5s, 50s, false, false)};
   const auto outcome = bench.run({recorded_job("a", 8, 0s, 20s), recorded_job("b", 8, 0s, 30s),
                                   recorded_job("c", 8, 10s, 60s), recorded_job("d", 8, 11s, 10s)});
-  CHECK(start_times(outcome) == Times{0, 0, 30, 50});
+  CHECK(starts(outcome) == Times{0, 0, 30, 50});
   CHECK(test::finishes(outcome)[0] == 20);
   REQUIRE_FALSE(outcome.jobs[2].held_back.empty());
   CHECK(outcome.jobs[2].held_back.back().why == "the drain, whose hosts it would need");
@@ -118,11 +113,11 @@ TEST_CASE("A job whose estimate runs into a window is not started on its hosts")
   ClusterBench bench(test::plain_clos("[1]"), {.queue = R"({"name": "fifo", "hold": "pass"})"});
   bench.settings.rules.outages = {window({HostId{0}}, 10s, 20s, true, true)};
   auto outcome = bench.run({recorded_job("exact", 8, 0s, 10s)});
-  CHECK(start_times(outcome) == Times{0});
+  CHECK(starts(outcome) == Times{0});
   CHECK(outcome.preemptions == 0);
   outcome = bench.run({recorded_job("first", 8, 0s, 2s), recorded_job("long", 8, 1s, 10s),
                        recorded_job("short", 8, 1s, 5s)});
-  CHECK(start_times(outcome) == Times{0, 20, 2});
+  CHECK(starts(outcome) == Times{0, 20, 2});
   const auto& held = outcome.jobs[1].held_back;
   REQUIRE_FALSE(held.empty());
   CHECK(held[0].why == "the maintenance, into which it is expected to run");
@@ -139,7 +134,7 @@ TEST_CASE("Backfilling plans around windows") {
   const auto outcome =
       bench.run({recorded_job("gang", 16, 0s, 20s), recorded_job("long", 8, 1s, 200s),
                  recorded_job("short", 8, 2s, 60s)});
-  CHECK(start_times(outcome) == Times{100, 120, 2});
+  CHECK(starts(outcome) == Times{100, 120, 2});
 }
 
 // The estimate says a minute, the truth is 8,000 s from 100 s on: at 7,200 s the window begins,
@@ -179,7 +174,7 @@ TEST_CASE("Without rules nothing is held back, and with rules that never bind no
   bench.settings.rules.users.each = 32;
   bench.settings.rules.outages = {window({HostId{3}}, 1h, 2h, true, true)};
   const auto ruled = bench.run(jobs);
-  CHECK(start_times(plain) == start_times(ruled));
+  CHECK(starts(plain) == starts(ruled));
   CHECK(test::finishes(plain) == test::finishes(ruled));
   for (const JobRecord& record : ruled.jobs) CHECK(record.held_back.empty());
 }

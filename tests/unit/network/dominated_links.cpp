@@ -7,6 +7,7 @@
 
 #include "railyard/core/rng.hpp"
 #include "railyard/network/flow_network.hpp"
+#include "unit/network/link_use.hpp"
 
 using railyard::Bandwidth;
 using railyard::Bytes;
@@ -16,13 +17,10 @@ using railyard::TimePoint;
 using railyard::network::dominated_links;
 using railyard::network::FlowNetwork;
 using railyard::network::FlowSpec;
+using railyard::test::on;
 using railyard::topology::LinkUse;
 
 namespace {
-
-LinkUse use_of(std::uint32_t link, double usage = 1.0) {
-  return LinkUse{static_cast<LinkId>(link), usage};
-}
 
 std::vector<bool> dominated_on(const std::vector<std::vector<LinkUse>>& routes,
                                const std::vector<Bandwidth>& capacities) {
@@ -41,10 +39,8 @@ std::vector<bool> dominated_on(const std::vector<std::vector<LinkUse>>& routes,
 // with 0 but fills up first. Link 3 has a flow of its own and is the wider one of its routes.
 // Links 4 and 5 are equal and always together: the last one stays. Link 6 is used by nobody.
 TEST_CASE("a link is dominated when another one is on all its routes and fills up no later") {
-  const std::vector<std::vector<LinkUse>> routes = {{use_of(0), use_of(1), use_of(3)},
-                                                    {use_of(0), use_of(2)},
-                                                    {use_of(3), use_of(4), use_of(5)},
-                                                    {use_of(1), use_of(0)}};
+  const std::vector<std::vector<LinkUse>> routes = {
+      {on(0), on(1), on(3)}, {on(0), on(2)}, {on(3), on(4), on(5)}, {on(1), on(0)}};
   std::vector<Bandwidth> capacities;
   for (const std::int64_t each : {10, 20, 5, 20, 10, 10, 10}) capacities.emplace_back(each);
   const std::vector<bool> expected = {false, true, false, false, true, false, false};
@@ -53,10 +49,10 @@ TEST_CASE("a link is dominated when another one is on all its routes and fills u
 
 // Usage 3 of a link of 20 fills up before usage 1 of a link of 10.
 TEST_CASE("usages count") {
-  const std::vector<std::vector<LinkUse>> routes = {{use_of(0), use_of(1, 3.0)}, {use_of(1)}};
+  const std::vector<std::vector<LinkUse>> routes = {{on(0), on(1, 3.0)}, {on(1)}};
   CHECK(dominated_on(routes, std::vector<Bandwidth>{Bandwidth(10), Bandwidth(20)}) ==
         std::vector<bool>{true, false});
-  const std::vector<std::vector<LinkUse>> lighter = {{use_of(0), use_of(1)}, {use_of(1)}};
+  const std::vector<std::vector<LinkUse>> lighter = {{on(0), on(1)}, {on(1)}};
   CHECK(dominated_on(lighter, std::vector<Bandwidth>{Bandwidth(10), Bandwidth(20)}) ==
         std::vector<bool>{false, false});
 }
@@ -76,9 +72,9 @@ TEST_CASE("leaving dominated links out changes no rate") {
     for (auto& route : routes) {
       for (std::uint32_t l = 0; l < links; ++l) {
         if (rng.below(3) == 0)
-          route.push_back(use_of(l, 0.5 + 0.5 * static_cast<double>(rng.below(3))));
+          route.push_back(on(l, 0.5 + 0.5 * static_cast<double>(rng.below(3))));
       }
-      if (route.empty()) route.push_back(use_of(0));
+      if (route.empty()) route.push_back(on(0));
     }
     const std::vector<bool> dominated = dominated_on(routes, capacities);
     FlowNetwork whole(capacities);

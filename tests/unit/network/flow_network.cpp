@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "railyard/core/check.hpp"
+#include "unit/network/link_use.hpp"
 
 using railyard::Bandwidth;
 using railyard::Bytes;
@@ -19,6 +20,7 @@ using railyard::network::FlowId;
 using railyard::network::FlowNetwork;
 using railyard::network::FlowSpec;
 using railyard::network::LinkUsage;
+using railyard::test::on;
 using railyard::topology::LinkUse;
 
 namespace {
@@ -72,9 +74,6 @@ struct Driver {
   std::uint64_t next_tag = 0;
 };
 
-LinkUse on(std::uint32_t link, double usage = 1.0) {
-  return LinkUse{static_cast<LinkId>(link), usage};
-}
 using Ends = std::vector<std::pair<std::uint64_t, std::int64_t>>;
 
 }  // namespace

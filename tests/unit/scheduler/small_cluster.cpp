@@ -1,10 +1,12 @@
 #include "small_cluster.hpp"
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "railyard/config/catalog.hpp"
 #include "railyard/config/document.hpp"
+#include "railyard/scheduler/background.hpp"
 #include "railyard/topology/builder.hpp"
 
 namespace railyard::test {
@@ -36,6 +38,17 @@ std::unique_ptr<scheduler::PlacementPolicy> policy(std::string_view json) {
                                                       config::descriptions(table));
   errors.throw_if_any();
   return config::entry_of(table, choice.name).create(choice.parameters);
+}
+
+scheduler::Spread quickstart_spread(std::string_view json) {
+  const auto topology = quickstart_cluster();
+  scheduler::Inventory inventory(topology);
+  for (const scheduler::HostSlot& slot : scheduler::occupy(topology, kQuickstartBusy, Rng(1)))
+    inventory.take(slot);
+  const auto placement = policy(json)->place(kQuickstartJob, inventory, Rng(1));
+  REQUIRE(placement.has_value());
+  REQUIRE(placement->slots.size() == 120);
+  return scheduler::spread_of(*placement, kQuickstartJob, topology);
 }
 
 void take_hosts(scheduler::Inventory& inventory, std::uint32_t minipod, std::uint32_t count) {

@@ -32,6 +32,9 @@ inline constexpr scheduler::GangShape kQuickstartJob{
 /// ConfigError.
 [[nodiscard]] std::unique_ptr<scheduler::PlacementPolicy> policy(std::string_view json);
 
+/// Spread of quickstart's job where a policy puts it on quickstart's busy cluster: on 120 hosts.
+[[nodiscard]] scheduler::Spread quickstart_spread(std::string_view json);
+
 /// Takes the first `count` hosts of a minipod.
 void take_hosts(scheduler::Inventory& inventory, std::uint32_t minipod, std::uint32_t count);
 

@@ -13,15 +13,6 @@
 namespace railyard::scheduler {
 namespace {
 
-Spread quickstart_spread(std::string_view json) {
-  const auto topology = test::quickstart_cluster();
-  Inventory inventory(topology);
-  for (const HostSlot& slot : occupy(topology, test::kQuickstartBusy, Rng(1))) inventory.take(slot);
-  const auto placement = test::policy(json)->place(test::kQuickstartJob, inventory, Rng(1));
-  REQUIRE(placement.has_value());
-  return spread_of(*placement, test::kQuickstartJob, topology);
-}
-
 std::string refusal(std::string_view json) {
   try {
     static_cast<void>(test::policy(json));
@@ -35,7 +26,8 @@ std::string refusal(std::string_view json) {
 // 15 rows, all whole. PP 1; each column has a host in all six: DP 6. Weighted at 0.3: 0.3 · 6 + 0.7
 // · 1 = 2.5; simplified the same.
 TEST_CASE("Arnold with the PP group as unit keeps quickstart's pipelines within minipods") {
-  const Spread spread = quickstart_spread(R"({"name": "arnold", "alpha": 0.3, "unit": "pp"})");
+  const Spread spread =
+      test::quickstart_spread(R"({"name": "arnold", "alpha": 0.3, "unit": "pp"})");
   CHECK(spread.minipods == 6);
   CHECK(spread.pp_max == 1);
   CHECK(spread.dp_max == 6);
@@ -47,9 +39,10 @@ TEST_CASE("Arnold with the PP group as unit keeps quickstart's pipelines within 
 // needs 30+26+24+22 = 102, +18 of 20: five minipods filled one after the other, exactly GPU packing
 // in DP-fastest order: DP 2, PP 5.
 TEST_CASE("Arnold with the DP group as unit ties with GPU packing in DP-fastest order") {
-  const Spread arnold = quickstart_spread(R"({"name": "arnold", "alpha": 0.7, "unit": "dp"})");
+  const Spread arnold =
+      test::quickstart_spread(R"({"name": "arnold", "alpha": 0.7, "unit": "dp"})");
   const Spread packing =
-      quickstart_spread(R"({"name": "gpu_packing", "rank_order": "dp_fastest"})");
+      test::quickstart_spread(R"({"name": "gpu_packing", "rank_order": "dp_fastest"})");
   CHECK(arnold.dp_max == 2);
   CHECK(arnold.pp_max == 5);
   CHECK(arnold.minipods == 5);
@@ -66,7 +59,7 @@ TEST_CASE("Arnold with the DP group as unit ties with GPU packing in DP-fastest 
 // in DP-fastest order 0.9 · 2 + 0.1 · 5 = 2.3: it is no longer the lowest.
 TEST_CASE("Arnold has the lowest weighted spread at alpha 0.3 and not at 0.9") {
   const auto weighted = [](double alpha, std::string_view json) {
-    return quickstart_spread(json).weighted(alpha);
+    return test::quickstart_spread(json).weighted(alpha);
   };
   const std::vector<std::string> baselines{R"({"name": "best_fit", "rank_order": "pp_fastest"})",
                                            R"({"name": "best_fit", "rank_order": "dp_fastest"})",
@@ -85,7 +78,7 @@ TEST_CASE("Arnold has the lowest weighted spread at alpha 0.3 and not at 0.9") {
 // 24, none crosses two: DP 2. Row 0 is 0, 15 | 30, 45 | 60 | 75 | 90 | 105: PP 6.
 TEST_CASE("A rank order that does not follow the unit undoes the alignment") {
   const Spread spread =
-      quickstart_spread(R"({"name": "arnold", "alpha": 0.3, "rank_order": "dp_fastest"})");
+      test::quickstart_spread(R"({"name": "arnold", "alpha": 0.3, "rank_order": "dp_fastest"})");
   CHECK(spread.minipods == 6);
   CHECK(spread.dp_max == 2);
   CHECK(spread.pp_max == 6);
@@ -199,8 +192,8 @@ TEST_CASE("The closed form says how far off it may be where minipods hold less t
 
 // Quickstart's rows in six minipods are the optimum, 2.5. Without a node CBC has not proven it.
 TEST_CASE("The MIP places quickstart like the closed form, and says what it has not proven") {
-  const Spread spread =
-      quickstart_spread(R"({"name": "arnold", "alpha": 0.3, "solver": "mip", "nodes": 20000})");
+  const Spread spread = test::quickstart_spread(
+      R"({"name": "arnold", "alpha": 0.3, "solver": "mip", "nodes": 20000})");
   CHECK(spread.minipods == 6);
   CHECK(spread.pp_max == 1);
   const auto topology = test::quickstart_cluster();

@@ -21,16 +21,6 @@ GangShape data_parallel(std::uint32_t gpus) {
   return {.gpus = gpus, .tensor = 1, .pipeline = 1, .data = gpus};
 }
 
-Spread quickstart_spreads(std::string_view json) {
-  const auto topology = test::quickstart_cluster();
-  Inventory inventory(topology);
-  for (const HostSlot& slot : occupy(topology, test::kQuickstartBusy, Rng(1))) inventory.take(slot);
-  const auto placement = test::policy(json)->place(test::kQuickstartJob, inventory, Rng(1));
-  REQUIRE(placement.has_value());
-  REQUIRE(placement->slots.size() == 120);
-  return spread_of(*placement, test::kQuickstartJob, topology);
-}
-
 // 120 hosts, fewest free first: 12 + 14 + 18 + 20 + 22 + 24 = 110, then 10 of 26: seven minipods,
 // boundaries at 12, 26, 44, 64, 86, 110. Stages fastest, rows of 8: [8, 16) crosses 12, no row
 // crosses two: PP 2. Each of the seven runs is at least 8 long, so every column meets all: DP 7.
@@ -39,12 +29,12 @@ Spread quickstart_spreads(std::string_view json) {
 // 5 gives 5, 20, 35, 50, 65, 80, 95, 110, one in each run: PP 7. Weighted at 0.3: 0.3 · 7 + 0.7 · 2
 // = 3.5 and 0.3 · 2 + 0.7 · 7 = 5.5.
 TEST_CASE("Best fit spreads quickstart over seven minipods") {
-  const Spread pp = quickstart_spreads(R"({"name": "best_fit", "rank_order": "pp_fastest"})");
+  const Spread pp = test::quickstart_spread(R"({"name": "best_fit", "rank_order": "pp_fastest"})");
   CHECK(pp.minipods == 7);
   CHECK(pp.dp_max == 7);
   CHECK(pp.pp_max == 2);
   CHECK(pp.weighted(0.3) == doctest::Approx(3.5));
-  const Spread dp = quickstart_spreads(R"({"name": "best_fit", "rank_order": "dp_fastest"})");
+  const Spread dp = test::quickstart_spread(R"({"name": "best_fit", "rank_order": "dp_fastest"})");
   CHECK(dp.minipods == 7);
   CHECK(dp.dp_max == 2);
   CHECK(dp.pp_max == 7);
@@ -56,12 +46,14 @@ TEST_CASE("Best fit spreads quickstart over seven minipods") {
 // DP 5. Data fastest: [45, 60) crosses 56, none two: DP 2. Row 0 is 0, 15 | 30, 45 | 60, 75 | 90 |
 // 105: PP 5, and there are no more. Weighted at 0.3: 2.9 and 0.3 · 2 + 0.7 · 5 = 4.1.
 TEST_CASE("GPU packing spreads quickstart over five minipods") {
-  const Spread pp = quickstart_spreads(R"({"name": "gpu_packing", "rank_order": "pp_fastest"})");
+  const Spread pp =
+      test::quickstart_spread(R"({"name": "gpu_packing", "rank_order": "pp_fastest"})");
   CHECK(pp.minipods == 5);
   CHECK(pp.dp_max == 5);
   CHECK(pp.pp_max == 2);
   CHECK(pp.weighted(0.3) == doctest::Approx(2.9));
-  const Spread dp = quickstart_spreads(R"({"name": "gpu_packing", "rank_order": "dp_fastest"})");
+  const Spread dp =
+      test::quickstart_spread(R"({"name": "gpu_packing", "rank_order": "dp_fastest"})");
   CHECK(dp.minipods == 5);
   CHECK(dp.dp_max == 2);
   CHECK(dp.pp_max == 5);
@@ -73,7 +65,7 @@ TEST_CASE("GPU packing spreads quickstart over five minipods") {
 // draws leave out none: (7/8)^120 · 8 < 1e-6.
 TEST_CASE("Random fit spreads quickstart over all eight minipods in either order") {
   for (const auto* order : {"pp_fastest", "dp_fastest"}) {
-    const Spread spread = quickstart_spreads(
+    const Spread spread = test::quickstart_spread(
         std::string(R"({"name": "random_fit", "rank_order": ")") + order + "\"}");
     CHECK(spread.minipods == 8);
     CHECK(spread.dp_max > 5);
