@@ -152,11 +152,10 @@ class Programs(Case):
             "    {'start': 0, 'place': {'name': 'blocks', 'minipods': 3}}]}\n"
             "print(json.dumps(answer), flush=True)\n"
             "question = json.loads(input())\n"
-            "print(json.dumps(question['events']), file=sys.stderr)\n"
-            "for line in sys.stdin: pass\n")
+            "print(json.dumps(question['events']), file=sys.stderr)\n")
         (self.folder / "trace.csv").write_text(
             "job_id,submit_time_s,duration_s,num_gpus\nj0,10,60,96\nj1,20,60,8\n")
-        path = self.scenario(process("python3", "policy.py", timeout="2s"))
+        path = self.scenario(process("python3", "policy.py"))
         done = railyard("run", path)
         self.assertEqual(done.returncode, 2)
         events = json.loads(done.stderr.splitlines()[0])
@@ -169,7 +168,9 @@ class Programs(Case):
     def test_a_program_that_fails_is_named_with_the_fix_and_leaves_nothing(self):
         out = self.folder / "out"
         for code, line in WRONG.items():
-            path = self.scenario(process("python3", "-c", code, timeout="500ms"))
+            # A short patience for the silent one alone: on a busy machine others need a while to start.
+            patience = {"timeout": "500ms"} if "it said nothing" in line else {}
+            path = self.scenario(process("python3", "-c", code, **patience))
             started = time.monotonic()
             done = railyard("run", path, "--out", str(out))
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
