@@ -43,6 +43,10 @@ std::vector<Bandwidth> capacities_of(const topology::Topology& topology) {
 
 }  // namespace
 
+double counted_usage(double usage) {
+  return static_cast<double>(weight_of(usage)) / static_cast<double>(kWholeWeight);
+}
+
 struct FlowNetwork::State {
   State(std::span<const Bandwidth> capacities, LinkStatistics statistics);
 

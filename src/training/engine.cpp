@@ -22,24 +22,20 @@ std::uint64_t tag_of(std::uint32_t job, std::uint32_t task, std::uint32_t step_p
   return (((static_cast<std::uint64_t>(job) << kTaskBits) | task) << kStepBits) | step_plus_one;
 }
 
-bool chooses_by_load(std::span<const std::shared_ptr<const Program>> jobs) {
-  return std::any_of(jobs.begin(), jobs.end(),
-                     [](const auto& job) { return job->by_load.has_value(); });
-}
-
 }  // namespace
 
 Engine::Engine(std::span<const std::shared_ptr<const Program>> jobs,
-               const topology::Topology& topology, bool all_links, Interrupt* interrupt)
-    : routes_(jobs, topology, !all_links && !chooses_by_load(jobs)),
+               const topology::Topology& topology, const RouteTable& routes, Interrupt* interrupt)
+    : routes_(routes),
       interrupt_(interrupt),
       model_(jobs.empty() ? network::NetworkModel{} : jobs.front()->model),
-      network_(topology, all_links ? network::LinkStatistics::on : network::LinkStatistics::off),
+      network_(topology,
+               routes.all_links() ? network::LinkStatistics::on : network::LinkStatistics::off),
       loggp_ends_(model_.loggp,
                   model_.fidelity == network::Fidelity::loggp ? topology.gpu_count() : 0) {
   RAILYARD_CHECK(jobs.size() <= kJobsMax, "{} jobs share links; at most {} can", jobs.size(),
                  kJobsMax);
-  if (chooses_by_load(jobs)) router_.emplace(topology);
+  if (routes.by_load()) router_.emplace(topology);
   for (const auto& program : jobs) {
     RAILYARD_CHECK(program->dag->tasks.size() < kTaskMask, "too many tasks in one job");
     for (const SteppedCollective& form : program->stepped) {
@@ -126,6 +122,14 @@ void Engine::handle_flow(std::uint64_t tag) {
   const auto job = static_cast<std::uint32_t>(tag >> (kStepBits + kTaskBits));
   if (step == 0) {
     flow_left(job, task);
+    const std::uint32_t leader = jobs_[job].program->dag->tasks[task].stream;
+    for (const std::uint32_t stream : routes_.followers(job, leader)) {
+      const std::uint32_t cursor = jobs_[job].cursor[stream];
+      const std::uint32_t follower = jobs_[job].program->stream_tasks[cursor];
+      RAILYARD_CHECK(jobs_[job].flows_left[follower] == 1, "streams {} and {} are out of step",
+                     leader, stream);
+      flow_left(job, follower);
+    }
   } else {
     step_left(job, task, step - 1);
   }
@@ -229,9 +233,14 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
     for (std::uint32_t f = 0; f < activity.flow_count; ++f) start_message(j, task, f);
     return;
   }
+  if (routes_.follows(j, what.stream)) return;
   for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
     const BoundFlow& flow = program.flows[activity.first_flow + f];
-    start_flow(j, flow, tag_of(j, task, 0));
+    if (routes_.leads(j, flow.route)) {
+      start_flow(j, flow, tag_of(j, task, 0));
+    } else {
+      --job.flows_left[task];
+    }
   }
 }
 

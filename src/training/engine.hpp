@@ -63,9 +63,9 @@ struct JobRun {
 
 class Engine {
  public:
-  /// `all_links`: the network sees links that cannot matter too, for link statistics.
+  /// `routes` of these jobs outlive the engine.
   Engine(std::span<const std::shared_ptr<const Program>> jobs, const topology::Topology& topology,
-         bool all_links, Interrupt* interrupt = nullptr);
+         const RouteTable& routes, Interrupt* interrupt = nullptr);
 
   /// Starts the jobs at their offsets and lets them iterate. `on_iteration(job)` is called at the
   /// end of each iteration, before the next starts; false ends the run.
@@ -150,7 +150,7 @@ class Engine {
   static constexpr std::uint64_t kStepsBetweenQuestions = 16384;
 
   std::vector<JobRun> jobs_;
-  RouteTable routes_;
+  const RouteTable& routes_;
   std::optional<LoadRouter> router_;  ///< where routes are chosen by the load
   Interrupt* interrupt_;
   network::NetworkModel model_;  ///< of all jobs

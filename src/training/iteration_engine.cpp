@@ -47,7 +47,8 @@ EngineCounters counters_of(Engine& engine, std::uint64_t iterations) {
 void run_alone(const std::shared_ptr<const Program>& program, const topology::Topology& topology,
                const RunLimits& limits, bool want_links, Interrupt* interrupt,
                EngineResult& result) {
-  Engine engine(std::span(&program, 1), topology, want_links, interrupt);
+  const RouteTable routes(std::span(&program, 1), topology, want_links);
+  Engine engine(std::span(&program, 1), topology, routes, interrupt);
   JobIterations& out = result.jobs.front();
   const Duration offset{};
   TimePoint window_start{};
@@ -92,7 +93,8 @@ std::vector<Duration> times_alone(std::span<const std::shared_ptr<const Program>
                                   const topology::Topology& topology, EngineCounters& counters) {
   std::vector<Duration> alone;
   for (const auto& job : jobs) {
-    Engine engine(std::span(&job, 1), topology, false);
+    const RouteTable routes(std::span(&job, 1), topology, false);
+    Engine engine(std::span(&job, 1), topology, routes);
     const Duration none{};
     engine.run(std::span(&none, 1), [](std::uint32_t) { return false; });
     alone.push_back(engine.job(0).iterations.front());
@@ -105,8 +107,9 @@ void run_together(std::span<const std::shared_ptr<const Program>> jobs,
                   const topology::Topology& topology, const RunLimits& limits,
                   const Company& company, Interrupt* interrupt, EngineResult& result) {
   std::vector<Sample> samples(jobs.size());
+  const RouteTable routes(jobs, topology, false);
   for (std::uint32_t phase = 0; phase < limits.phases; ++phase) {
-    Engine engine(jobs, topology, false, interrupt);
+    Engine engine(jobs, topology, routes, interrupt);
     engine.set_priorities(company.priorities);
     std::vector<Duration> offsets;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -178,7 +181,8 @@ EngineResult run_to_steady_state(std::span<const std::shared_ptr<const Program>>
 }
 
 TaskTimes run_once(const std::shared_ptr<const Program>& job, const topology::Topology& topology) {
-  Engine engine(std::span(&job, 1), topology, false);
+  const RouteTable routes(std::span(&job, 1), topology, false);
+  Engine engine(std::span(&job, 1), topology, routes);
   const Duration offset{};
   engine.run(std::span(&offset, 1), [](std::uint32_t) { return false; });
   const JobRun& run = engine.job(0);

@@ -97,9 +97,12 @@ class Reduction {
 }  // namespace
 
 RouteTable::RouteTable(std::span<const std::shared_ptr<const Program>> jobs,
-                       const topology::Topology& topology, bool reduced) {
-  links_.resize(jobs.size());
-  if (!reduced) {
+                       const topology::Topology& topology, bool all_links)
+    : all_links_(all_links),
+      by_load_(std::any_of(jobs.begin(), jobs.end(),
+                           [](const auto& job) { return job->by_load.has_value(); })),
+      links_(jobs.size()) {
+  if (all_links_ || by_load_) {
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       for (const BoundRoute& route : jobs[j]->routes) links_[j].emplace_back(route.links);
     }
@@ -123,6 +126,9 @@ RouteTable::RouteTable(std::span<const std::shared_ptr<const Program>> jobs,
       links_[j].emplace_back(pool_.data() + first[j][r], first[j][r + 1] - first[j][r]);
     }
   }
+  // Without shared links no flow is slowed, and each is on its own.
+  const bool fluid = jobs.front()->model.fidelity == network::Fidelity::fluid;
+  if (fluid) classes_.emplace(jobs, links_, topology);
 }
 
 }  // namespace railyard::training

@@ -60,7 +60,8 @@ Duration StepClasses::by_itself(SteppedCollective form) const {
   program->first_in_stream = {0, 1};
   program->stream_tasks = {0};
   const std::shared_ptr<const Program> alone = std::move(program);
-  Engine engine(std::span(&alone, 1), topology_, true);
+  const RouteTable table(std::span(&alone, 1), topology_, true);
+  Engine engine(std::span(&alone, 1), topology_, table);
   const Duration offset{};
   engine.run(std::span(&offset, 1), [](std::uint32_t) { return false; });
   RAILYARD_CHECK(!engine.job(0).iterations.empty(), "a stepped collective never ends");

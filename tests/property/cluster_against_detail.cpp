@@ -52,10 +52,11 @@ TEST_CASE("detailed iteration times lie in the range that the steady state repor
   double sum = 0;
   constexpr int kOffsets = 10;
   constexpr std::size_t kIterations = 40;
+  const training::RouteTable routes(jobs, fabric.topology, false);
   for (int trial = 0; trial < kOffsets; ++trial) {
     const std::vector<Duration> offsets{
         Duration{}, Duration(static_cast<std::int64_t>(rng.below(2'000'000'000)))};
-    training::Engine engine(jobs, fabric.topology, false);
+    training::Engine engine(jobs, fabric.topology, routes);
     engine.run(offsets,
                [&](std::uint32_t) { return engine.job(0).iterations.size() < kIterations; });
     double mean = 0;
@@ -73,7 +74,8 @@ TEST_CASE("detailed iteration times lie in the range that the steady state repor
 TEST_CASE("a job alone finishes in detail and in the cluster at the same tick") {
   const SharedUplink fabric;
   const auto program = fabric.job(0, Duration(1'000'000'000), Bytes(125'000'000));
-  training::Engine engine(std::span(&program, 1), fabric.topology, false);
+  const training::RouteTable routes(std::span(&program, 1), fabric.topology, false);
+  training::Engine engine(std::span(&program, 1), fabric.topology, routes);
   const Duration start{};
   engine.run(std::span(&start, 1),
              [&](std::uint32_t) { return engine.job(0).iterations.size() < 50; });

@@ -60,6 +60,10 @@ struct FlowSpec {
   std::uint8_t priority = 0;                 ///< higher goes first, below kPriorities
 };
 
+/// A usage as the network counts it, to the nearest 2^-44. Sums of such usages are exact, so that
+/// one flow with the usages of several loads a link as they do.
+[[nodiscard]] double counted_usage(double usage);
+
 struct FinishedFlow {
   FlowId flow{};
   std::uint64_t tag = 0;
