@@ -1,6 +1,6 @@
 // What nearly every file includes, parsed once a build: half of a cold build's time was these.
 // A convenience of the build, not of the code: every file still includes what it uses, and the
-// presets without it (ci-clang-debug, tidy) prove that.
+// preset without it (tidy) proves that.
 #pragma once
 
 #include <algorithm>

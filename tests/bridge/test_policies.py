@@ -168,7 +168,7 @@ class Programs(Case):
     def test_a_program_that_fails_is_named_with_the_fix_and_leaves_nothing(self):
         out = self.folder / "out"
         for code, line in WRONG.items():
-            # A short patience for the silent one alone: on a busy machine others need a while to start.
+            # A short patience for the silent one alone: on a busy machine others start slowly.
             patience = {"timeout": "500ms"} if "it said nothing" in line else {}
             path = self.scenario(process("python3", "-c", code, **patience))
             started = time.monotonic()
