@@ -4,6 +4,8 @@
 #include <numeric>
 #include <span>
 
+#include "activity_flows.hpp"
+
 namespace railyard::training {
 namespace {
 
@@ -100,12 +102,7 @@ double fullest_link_ticks(const Program& program, const topology::Topology& topo
   };
   for (const std::uint32_t at : program.activity_of_task) {
     if (at == 0 || program.activities[at - 1].timed) continue;
-    const Activity& activity = program.activities[at - 1];
-    for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
-      carry(program.flows[activity.first_flow + f]);
-    }
-    if (activity.stepped == 0) continue;
-    for (const auto& step : program.stepped[activity.stepped - 1].steps) carry(step.flow);
+    for_each_flow(program, program.activities[at - 1], carry);
   }
   double most = 0;
   for (std::size_t link = 0; link < bytes.size(); ++link) {

@@ -227,21 +227,21 @@ void Engine::start(std::uint32_t j, std::uint32_t task) {
     start_stepped(j, task, activity);
     return;
   }
-  job.flows_left[task] = activity.flow_count;
   if (model_.fidelity == network::Fidelity::loggp) {
+    job.flows_left[task] = activity.flow_count;
     job.arrivals_left[task] = activity.flow_count;
     for (std::uint32_t f = 0; f < activity.flow_count; ++f) start_message(j, task, f);
     return;
   }
-  if (routes_.follows(j, what.stream)) return;
+  std::uint32_t started = 0;
   for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
     const BoundFlow& flow = program.flows[activity.first_flow + f];
-    if (routes_.leads(j, flow.route)) {
-      start_flow(j, flow, tag_of(j, task, 0));
-    } else {
-      --job.flows_left[task];
-    }
+    if (!routes_.leads(j, flow.route)) continue;
+    start_flow(j, flow, tag_of(j, task, 0));
+    ++started;
   }
+  // Where none leads, the one flow of the task that leads ends this one too.
+  job.flows_left[task] = std::max(started, 1U);
 }
 
 /// The network knows a route from its first flow on.

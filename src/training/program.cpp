@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "activity_flows.hpp"
 #include "collective_binder.hpp"
 #include "demand.hpp"
 #include "railyard/config/document.hpp"
@@ -96,14 +97,9 @@ void mark_timed(Program& program, const topology::Topology& topology) {
   const IterationDag& dag = *program.dag;
   std::vector<std::uint32_t> user(topology.links().size(), kNobody);
   const auto for_each_link = [&](const Activity& activity, auto&& visit) {
-    for (std::uint32_t f = 0; f < activity.flow_count; ++f) {
-      const BoundFlow& flow = program.flows[activity.first_flow + f];
+    for_each_flow(program, activity, [&](const BoundFlow& flow) {
       for (const LinkUse& use : program.routes[flow.route].links) visit(use.link);
-    }
-    if (activity.stepped == 0) return;
-    for (const auto& step : program.stepped[activity.stepped - 1].steps) {
-      for (const LinkUse& use : program.routes[step.flow.route].links) visit(use.link);
-    }
+    });
   };
   std::vector<std::uint8_t> collective(program.activities.size(), 0);
   for (std::size_t i = 0; i < dag.tasks.size(); ++i) {

@@ -1,10 +1,9 @@
 #include "route_classes.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <compare>
 #include <utility>
 
+#include "colour.hpp"
 #include "railyard/core/check.hpp"
 #include "railyard/core/rng.hpp"
 #include "railyard/network/flow_network.hpp"
@@ -13,22 +12,13 @@
 namespace railyard::training {
 namespace {
 
-/// A hash of a multiset, wide enough that no two of a run are taken for one.
-struct Colour {
-  std::uint64_t first = 0;
-  std::uint64_t second = 0;
-
-  void add(std::uint64_t what, std::uint64_t how_much) {
-    first += mix64(mix64(what) ^ how_much);
-    second += mix64(mix64(what + 0x5eed) + std::rotl(how_much, 32));
-  }
-  void add(const Colour& what, double usage) {
-    const auto bits = std::bit_cast<std::uint64_t>(usage);
-    first += mix64(what.first ^ mix64(bits));
-    second += mix64(what.second + mix64(bits + 0x5eed));
-  }
-  auto operator<=>(const Colour&) const = default;
-};
+/// Equal colours side by side, the lower index first.
+void sort_by_colour(std::span<std::uint32_t> indices, const std::vector<Colour>& colours) {
+  std::sort(indices.begin(), indices.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto order = colours[a] <=> colours[b];
+    return order != 0 ? order < 0 : a < b;
+  });
+}
 
 /// One of several streams of a job that do the same; routes are those of all jobs.
 struct Sibling {
@@ -49,13 +39,14 @@ class Refinement {
       routes_.insert(routes_.end(), job.begin(), job.end());
     }
     colour_.resize(routes_.size());
-    sibling_of_.resize(routes_.size(), kNone);
+    sibling_of_.resize(routes_.size(), kNoSibling);
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       add_siblings(*jobs[j], j);
       colour_by_flows(*jobs[j], j);
     }
     for (const auto& route : routes_) {
-      for (const topology::LinkUse& use : route) met_.push_back(index(use.link));
+      for (const topology::LinkUse& use : route)
+        met_.push_back(static_cast<std::uint32_t>(index(use.link)));
     }
     std::sort(met_.begin(), met_.end());
     met_.erase(std::unique(met_.begin(), met_.end()), met_.end());
@@ -75,17 +66,14 @@ class Refinement {
     return {order_.data() + begins_[c], begins_[c + 1] - begins_[c]};
   }
   [[nodiscard]] const std::vector<Sibling>& siblings() const { return siblings_; }
-  /// kNone: of no sibling.
+  /// kNoSibling: of no sibling.
   [[nodiscard]] std::uint32_t sibling_of(std::uint32_t route) const { return sibling_of_[route]; }
 
   /// By link: the first of its class.
   [[nodiscard]] std::vector<std::uint32_t> link_leaders() const {
     std::vector<std::uint32_t> leader(topology_.links().size(), 0);
-    std::vector<std::uint32_t> sorted(met_.begin(), met_.end());
-    std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const auto order = link_colour_[a] <=> link_colour_[b];
-      return order != 0 ? order < 0 : a < b;
-    });
+    std::vector<std::uint32_t> sorted = met_;
+    sort_by_colour(sorted, link_colour_);
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       const bool same = i > 0 && link_colour_[sorted[i]] == link_colour_[sorted[i - 1]];
       leader[sorted[i]] = same ? leader[sorted[i - 1]] : sorted[i];
@@ -93,15 +81,16 @@ class Refinement {
     return leader;
   }
 
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
  private:
   void add_siblings(const Program& program, std::size_t job) {
     const std::size_t first = siblings_.size();
     for (SiblingStream& stream : sibling_streams(program)) {
-      for (std::uint32_t& route : stream.routes) {
+      for (std::size_t t = 0; t < stream.routes.size(); ++t) {
+        std::uint32_t& route = stream.routes[t];
         route += static_cast<std::uint32_t>(first_[job]);
         sibling_of_[route] = static_cast<std::uint32_t>(siblings_.size());
+        colour_[route].add(mix64(stream.family ^ mix64(job)) + t,
+                           static_cast<std::uint64_t>(stream.sizes[t]));
       }
       siblings_.push_back({job, std::move(stream), first, {}});
     }
@@ -113,7 +102,7 @@ class Refinement {
     std::uint64_t start = mix64(job);
     const auto add = [&](const BoundFlow& flow) {
       const std::size_t route = first_[job] + flow.route;
-      if (sibling_of_[route] != kNone) return;
+      if (sibling_of_[route] != kNoSibling) return;
       colour_[route].add(start, static_cast<std::uint64_t>(flow.size.count()));
     };
     for (const Activity& activity : program.activities) {
@@ -127,23 +116,13 @@ class Refinement {
         add(step.flow);
       }
     }
-    for (const Sibling& sibling : siblings_) {
-      if (sibling.job != job) continue;
-      for (std::size_t t = 0; t < sibling.stream.routes.size(); ++t) {
-        colour_[sibling.stream.routes[t]].add(mix64(sibling.stream.family ^ mix64(job)) + t,
-                                              static_cast<std::uint64_t>(sibling.stream.sizes[t]));
-      }
-    }
   }
 
   void sort_classes() {
     for (std::uint32_t r = 0; r < routes_.size(); ++r) {
       if (!routes_[r].empty()) order_.push_back(r);
     }
-    std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const auto order = colour_[a] <=> colour_[b];
-      return order != 0 ? order < 0 : a < b;
-    });
+    sort_by_colour(order_, colour_);
     for (std::uint32_t i = 0; i < order_.size(); ++i) {
       if (i == 0 || colour_[order_[i]] != colour_[order_[i - 1]]) begins_.push_back(i);
     }
@@ -153,7 +132,7 @@ class Refinement {
   /// Colours links by the classes on them and routes by the colours of their links, siblings by
   /// their routes and by whom they wait for, and parts classes by that. False: nothing was parted.
   bool split() {
-    for (const std::size_t link : met_) {
+    for (const std::uint32_t link : met_) {
       link_colour_[link] = {};
       link_colour_[link].add(
           0, static_cast<std::uint64_t>(topology_.links()[link].capacity.bytes_per_s()));
@@ -190,7 +169,7 @@ class Refinement {
         colour.add(colour_[sibling.stream.routes[t]], static_cast<double>(t));
       for (const SiblingStream::Wait& wait : sibling.stream.waits) {
         Colour other{wait.what, ~wait.what};
-        if (wait.sibling != kNone)
+        if (wait.sibling != kNoSibling)
           other.add(siblings_[sibling.first_sibling + wait.sibling].colour, 1.0);
         colour.add(other, -1.0);
       }
@@ -203,14 +182,10 @@ class Refinement {
   }
 
   void part(std::uint32_t begin, std::uint32_t end, std::vector<std::uint32_t>& begins) {
-    const auto first = order_.begin() + begin;
-    const auto last = order_.begin() + end;
-    const auto unlike = [&](std::uint32_t member) { return colour_[member] != colour_[*first]; };
-    if (std::none_of(first, last, unlike)) return;
-    std::sort(first, last, [&](std::uint32_t a, std::uint32_t b) {
-      const auto order = colour_[a] <=> colour_[b];
-      return order != 0 ? order < 0 : a < b;
-    });
+    const std::span<std::uint32_t> members(order_.data() + begin, end - begin);
+    const Colour& first = colour_[members.front()];
+    if (std::ranges::all_of(members, [&](std::uint32_t m) { return colour_[m] == first; })) return;
+    sort_by_colour(members, colour_);
     for (std::uint32_t i = begin + 1; i < end; ++i) {
       if (colour_[order_[i]] != colour_[order_[i - 1]]) begins.push_back(i);
     }
@@ -221,7 +196,7 @@ class Refinement {
   std::vector<std::span<const topology::LinkUse>> routes_;
   std::vector<std::uint32_t> sibling_of_;
   std::vector<Sibling> siblings_;
-  std::vector<std::size_t> met_;
+  std::vector<std::uint32_t> met_;  ///< links of routes, ascending
   std::vector<Colour> colour_;
   std::vector<Colour> link_colour_;
   std::vector<std::uint32_t> order_;   ///< routes, class by class
@@ -232,11 +207,11 @@ class Refinement {
 
 RouteClasses::RouteClasses(std::span<const std::shared_ptr<const Program>> jobs,
                            std::span<const RouteLinks> links, const topology::Topology& topology)
-    : followers_(jobs.size()), follows_(jobs.size()) {
+    : followers_(jobs.size()) {
   const Refinement refined(jobs, links, topology);
   first_ = refined.first();
   std::vector<std::span<const std::uint32_t>> members(refined.routes());  // by the one that leads
-  std::vector<std::uint32_t> led_by(refined.siblings().size(), Refinement::kNone);
+  std::vector<std::uint32_t> led_by(refined.siblings().size(), kNoSibling);
   for (std::size_t c = 0; c < refined.classes(); ++c) {
     const auto all = refined.members(c);
     // Of siblings the one that leads in one class leads in all.
@@ -247,7 +222,7 @@ RouteClasses::RouteClasses(std::span<const std::shared_ptr<const Program>> jobs,
     members[leader] = all;
     for (const std::uint32_t member : all) {
       const std::uint32_t sibling = refined.sibling_of(member);
-      if (sibling != Refinement::kNone) led_by[sibling] = refined.sibling_of(leader);
+      if (sibling != kNoSibling) led_by[sibling] = refined.sibling_of(leader);
     }
   }
   for (std::uint32_t i = 0; i < led_by.size(); ++i) {
@@ -255,9 +230,7 @@ RouteClasses::RouteClasses(std::span<const std::shared_ptr<const Program>> jobs,
     const Sibling& follower = refined.siblings()[i];
     auto& followers = followers_[follower.job];
     followers.resize(jobs[follower.job]->dag->streams);
-    follows_[follower.job].resize(followers.size());
     followers[refined.siblings()[led_by[i]].stream.stream].push_back(follower.stream.stream);
-    follows_[follower.job][follower.stream.stream] = 1;
   }
   const std::vector<std::uint32_t> link_leader = refined.link_leaders();
   std::vector<std::uint32_t> place(topology.links().size(), 0);  // 1 + where it is in uses_

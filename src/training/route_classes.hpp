@@ -42,14 +42,11 @@ class RouteClasses {
     const std::size_t at = first_[job] + route;
     return {uses_.data() + first_use_[at], first_use_[at + 1] - first_use_[at]};
   }
-  /// Streams whose tasks end with those of this one.
+  /// Streams whose tasks start and end with those of this one; none of their routes leads.
   [[nodiscard]] std::span<const std::uint32_t> followers(std::size_t job,
                                                          std::uint32_t stream) const {
     const auto& of_job = followers_[job];
     return of_job.empty() ? std::span<const std::uint32_t>{} : of_job[stream];
-  }
-  [[nodiscard]] bool follows(std::size_t job, std::uint32_t stream) const {
-    return !follows_[job].empty() && follows_[job][stream] != 0;
   }
 
  private:
@@ -57,7 +54,6 @@ class RouteClasses {
   std::vector<topology::LinkUse> uses_;
   std::vector<std::uint32_t> first_use_;
   std::vector<std::vector<std::vector<std::uint32_t>>> followers_;  ///< by job and stream
-  std::vector<std::vector<std::uint8_t>> follows_;                  ///< by job and stream
 };
 
 }  // namespace railyard::training

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <tuple>
 
+#include "activity_flows.hpp"
+#include "colour.hpp"
 #include "railyard/core/check.hpp"
-#include "railyard/core/rng.hpp"
 
 namespace railyard::training {
 namespace {
@@ -15,25 +15,10 @@ namespace {
 std::vector<bool> routes_of_flows(const Program& program) {
   std::vector<bool> used(program.routes.size(), false);
   for (const Activity& activity : program.activities) {
-    for (std::uint32_t f = 0; f < activity.flow_count; ++f)
-      used[program.flows[activity.first_flow + f].route] = true;
-  }
-  for (const SteppedCollective& form : program.stepped) {
-    for (const auto& step : form.steps) used[step.flow.route] = true;
+    for_each_flow(program, activity, [&](const BoundFlow& flow) { used[flow.route] = true; });
   }
   return used;
 }
-
-/// A running 128-bit hash of the list (job, route, usage) of a link.
-struct Signature {
-  std::uint64_t first = 0;
-  std::uint64_t second = 0;
-  void add(std::uint64_t flow, double usage) {
-    const auto bits = std::bit_cast<std::uint64_t>(usage);
-    first = mix64(first ^ mix64(flow)) + mix64(bits);
-    second = mix64(second + mix64(bits)) ^ mix64(flow + 0x5eed);
-  }
-};
 
 class Reduction {
  public:
@@ -64,27 +49,26 @@ class Reduction {
   }
 
   void drop_alike() {
-    std::vector<Signature> signature(keep_.size());
+    std::vector<Colour> colour(keep_.size());  // of the list (job, route, usage)
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       for (std::size_t r = 0; r < jobs_[j]->routes.size(); ++r) {
         if (!used_[j][r]) continue;
         for (const topology::LinkUse& use : jobs_[j]->routes[r].links) {
-          if (keeps(use.link)) signature[index(use.link)].add((j << 32U) | r, use.usage);
+          if (keeps(use.link)) colour[index(use.link)].add((j << 32U) | r, use.usage);
         }
       }
     }
-    using Entry = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::uint32_t>;
+    using Entry = std::tuple<Colour, std::int64_t, std::uint32_t>;
     std::vector<Entry> kept;
     for (std::uint32_t l = 0; l < keep_.size(); ++l) {
       if (!keep_[l]) continue;
-      kept.emplace_back(signature[l].first, signature[l].second,
-                        topology_.link(static_cast<LinkId>(l)).capacity.bytes_per_s(), l);
+      kept.emplace_back(colour[l], topology_.link(static_cast<LinkId>(l)).capacity.bytes_per_s(),
+                        l);
     }
     std::sort(kept.begin(), kept.end());
     for (std::size_t i = 1; i < kept.size(); ++i) {
-      const bool alike = std::get<0>(kept[i]) == std::get<0>(kept[i - 1]) &&
-                         std::get<1>(kept[i]) == std::get<1>(kept[i - 1]);
-      if (alike) keep_[std::get<3>(kept[i])] = false;
+      const bool alike = std::get<Colour>(kept[i]) == std::get<Colour>(kept[i - 1]);
+      if (alike) keep_[std::get<std::uint32_t>(kept[i])] = false;
     }
   }
 
@@ -127,8 +111,10 @@ RouteTable::RouteTable(std::span<const std::shared_ptr<const Program>> jobs,
     }
   }
   // Without shared links no flow is slowed, and each is on its own.
-  const bool fluid = jobs.front()->model.fidelity == network::Fidelity::fluid;
-  if (fluid) classes_.emplace(jobs, links_, topology);
+  const auto is_fluid = [](const auto& job) {
+    return job->model.fidelity == network::Fidelity::fluid;
+  };
+  if (std::all_of(jobs.begin(), jobs.end(), is_fluid)) classes_.emplace(jobs, links_, topology);
 }
 
 }  // namespace railyard::training

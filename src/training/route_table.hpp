@@ -32,10 +32,7 @@ class RouteTable {
   [[nodiscard]] bool leads(std::uint32_t job, std::uint32_t route) const {
     return !classes_ || classes_->leads(job, route);
   }
-  /// The tasks of the stream start with those of another, and end with them.
-  [[nodiscard]] bool follows(std::uint32_t job, std::uint32_t stream) const {
-    return classes_ && classes_->follows(job, stream);
-  }
+  /// Streams whose tasks start and end with those of this one; none of their routes leads.
   [[nodiscard]] std::span<const std::uint32_t> followers(std::uint32_t job,
                                                          std::uint32_t stream) const {
     return classes_ ? classes_->followers(job, stream) : std::span<const std::uint32_t>{};

@@ -1,8 +1,12 @@
 #include "sibling_streams.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <span>
+#include <utility>
 
+#include "activity_flows.hpp"
 #include "railyard/core/rng.hpp"
 
 namespace railyard::training {
@@ -22,12 +26,8 @@ std::vector<std::uint32_t> users_of_routes(const Program& program) {
   for (std::size_t t = 0; t < program.activity_of_task.size(); ++t) {
     const std::uint32_t id = program.activity_of_task[t];
     if (id == 0 || program.activities[id - 1].timed) continue;
-    const Activity& activity = program.activities[id - 1];
-    for (std::uint32_t f = 0; f < activity.flow_count; ++f)
-      add(program.flows[activity.first_flow + f].route, program.dag->tasks[t].stream);
-    if (activity.stepped == 0) continue;
-    for (const auto& step : program.stepped[activity.stepped - 1].steps)
-      add(step.flow.route, kSeveral);
+    for_each_flow(program, program.activities[id - 1],
+                  [&](const BoundFlow& flow) { add(flow.route, program.dag->tasks[t].stream); });
   }
   return user;
 }
@@ -69,7 +69,7 @@ class Finder {
     for (auto& [family, streams] : families) {
       if (streams.size() > 1) std::move(streams.begin(), streams.end(), std::back_inserter(out));
     }
-    std::vector<std::uint32_t> place(dag_.streams, kNobody);
+    std::vector<std::uint32_t> place(dag_.streams, kNoSibling);
     for (std::uint32_t i = 0; i < out.size(); ++i) place[out[i].stream] = i;
     for (SiblingStream& one : out) add_waits(one, place);
     return out;
@@ -112,7 +112,8 @@ class Finder {
         const std::uint32_t other = dag_.tasks[d].stream;
         if (!candidate_[other] || other == one.stream) continue;
         // Of a stream without siblings the task itself is meant.
-        const std::uint64_t which = place[other] == kNobody ? dag_.tasks.size() + d : position_[d];
+        const std::uint64_t which =
+            place[other] == kNoSibling ? dag_.tasks.size() + d : position_[d];
         one.waits.push_back({mix64(position_[t]) ^ which, place[other]});
       }
     }

@@ -11,11 +11,14 @@
 
 namespace railyard::training {
 
+/// Of a stream without siblings: the task that is waited for is known by itself.
+inline constexpr std::uint32_t kNoSibling = ~std::uint32_t{0};
+
 /// A stream of which every task is one flow on routes that no other stream uses.
 struct SiblingStream {
   struct Wait {
     std::uint64_t what = 0;     ///< which of its tasks waits for which of the other stream's
-    std::uint32_t sibling = 0;  ///< the other stream, into SiblingStreams::streams
+    std::uint32_t sibling = 0;  ///< the other stream, into sibling_streams(); or kNoSibling
   };
   std::uint32_t stream = 0;
   std::uint64_t family = 0;           ///< equal: the same tasks, waiting for the same

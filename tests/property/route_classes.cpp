@@ -10,6 +10,7 @@
 #include "support/a100.hpp"
 #include "support/fabric.hpp"
 #include "support/small_training.hpp"
+#include "support/two_sides.hpp"
 #include "training/engine.hpp"
 
 using namespace railyard;
@@ -77,10 +78,7 @@ workload::IterationDag small_job(std::uint32_t tensor, std::uint32_t zero) {
 }
 
 std::string fabric_of(int nics, int oversubscription) {
-  std::string json = test::plain_clos("[5, 4, 3]", 1, oversubscription);
-  const std::string eight = R"("per_host": 8)";
-  json.replace(json.find(eight), eight.size(), fmt::format(R"("per_host": {})", nics));
-  return json;
+  return test::plain_clos("[5, 4, 3]", 1, oversubscription, nics);
 }
 
 /// 32 GPUs: whole hosts, or (`torn`) any.
@@ -164,19 +162,12 @@ TEST_CASE("a stranger on one NIC sets the rank behind it apart and no other") {
   const NetworkSettings network = test::free_of_latency(topology, "spray");
   std::vector<GpuId> gpus;
   for (std::uint32_t g = 0; g < 32; ++g) gpus.push_back(static_cast<GpuId>(g));
-  auto between = std::make_shared<workload::IterationDag>();
-  between->ranks = 2;
-  between->streams = 1;
-  between->actors = {{static_cast<Rank>(0)}, {static_cast<Rank>(1)}};
-  workload::Task send;
-  send.kind = workload::TaskKind::send;
-  send.peer = 1;
-  send.size = Bytes(50'000'000);
-  between->tasks = {send};
-  const Jobs jobs{
-      bind_job(std::make_shared<const workload::IterationDag>(small_job(8, 0)), gpus, topology,
-               network, 0),
-      bind_job(between, {static_cast<GpuId>(0), static_cast<GpuId>(64)}, topology, network, 1)};
+  workload::DagBuilder between = test::two_sides(1, 1);
+  between.add(test::send_across(workload::Cause::pipeline, 0, Bytes(50'000'000)), {});
+  const Jobs jobs{bind_job(std::make_shared<const workload::IterationDag>(small_job(8, 0)), gpus,
+                           topology, network, 0),
+                  bind_job(std::make_shared<const workload::IterationDag>(between.dag()),
+                           {static_cast<GpuId>(0), static_cast<GpuId>(64)}, topology, network, 1)};
   const Jobs alone{jobs.front()};
   const Run every_flow = run(jobs, topology, true);
   const Run seen = run(jobs, topology, false);
@@ -184,4 +175,36 @@ TEST_CASE("a stranger on one NIC sets the rank behind it apart and no other") {
   const std::uint64_t strangers = every_flow.flows - run(alone, topology, true).flows;
   CHECK((seen.flows - strangers) * 8 > every_flow.flows - strangers);
   CHECK((seen.flows - strangers) * 8 <= 3 * (every_flow.flows - strangers));
+}
+
+// Two flows of one send, each on a link of its own. Links of one capacity are a class, and then the
+// flows are one: the first, on the first link. A NIC (12.5 GB/s) and a link of PCIe (100 GB/s) are
+// not: the flows end at different times.
+TEST_CASE("links of different capacities set the flows on them apart") {
+  const auto topology = test::build_fabric(fabric_of(8, 1));
+  const auto with_capacity = [&](std::int64_t bytes_per_s, std::size_t skip) {
+    for (std::uint32_t link = 0; link < topology.links().size(); ++link) {
+      if (topology.links()[link].capacity.bytes_per_s() == bytes_per_s && skip-- == 0)
+        return std::vector<topology::LinkUse>{{static_cast<LinkId>(link), 1.0}};
+    }
+    FAIL("no such link");
+    return std::vector<topology::LinkUse>{};
+  };
+  const auto nic = with_capacity(12'500'000'000, 0);
+  const auto other_nic = with_capacity(12'500'000'000, 1);
+  const auto pcie = with_capacity(100'000'000'000, 0);
+  const Jobs jobs{bind_job(
+      std::make_shared<const workload::IterationDag>(
+          test::compute_then_send(2, Duration(1), Bytes(1'000'000))),
+      {static_cast<GpuId>(0), static_cast<GpuId>(1), static_cast<GpuId>(8), static_cast<GpuId>(9)},
+      topology, test::free_of_latency(topology, "spray"), 0)};
+  REQUIRE(jobs.front()->routes.size() == 2);
+  const RouteLinks alike{nic, other_nic};
+  const RouteClasses one(jobs, std::span(&alike, 1), topology);
+  CHECK(one.leads(0, 0));
+  CHECK_FALSE(one.leads(0, 1));
+  const RouteLinks unlike{nic, pcie};
+  const RouteClasses two(jobs, std::span(&unlike, 1), topology);
+  CHECK(two.leads(0, 0));
+  CHECK(two.leads(0, 1));
 }

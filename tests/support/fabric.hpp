@@ -20,20 +20,20 @@ inline topology::Topology build_fabric(const std::string& json) {
   return topology;
 }
 
-/// Hosts of 8 A100s: NVLink 300 GB/s, PCIe 100 GB/s, one 100 Gb/s NIC (12.5 GB/s) a GPU, switch
-/// links 400 Gb/s, no latency anywhere: every duration is a size over a rate.
+/// Hosts of 8 A100s: NVLink 300 GB/s, PCIe 100 GB/s, one 100 Gb/s NIC (12.5 GB/s) a GPU or fewer,
+/// switch links 400 Gb/s, no latency anywhere: every duration is a size over a rate.
 inline std::string plain_clos(const std::string& hosts_per_minipod, int leaf_oversubscription = 1,
-                              int minipod_oversubscription = 1) {
+                              int minipod_oversubscription = 1, int nics_per_host = 8) {
   const bool has_core = hosts_per_minipod.find(',') != std::string::npos;
   return fmt::format(
       R"({{"builder": "clos", "gpu": "A100-80", "gpus_per_host": 8,
           "nvlink": {{"bandwidth": "300GB/s", "latency": "0ns"}},
           "pcie": {{"bandwidth": "100GB/s", "latency": "0ns"}},
-          "nic": {{"bandwidth": "100Gbps", "latency": "0ns", "per_host": 8}},
+          "nic": {{"bandwidth": "100Gbps", "latency": "0ns", "per_host": {}}},
           "hosts_per_minipod": {}, "hosts_per_leaf": 8,
           "switch_link": {{"bandwidth": "400Gbps", "latency": "0ns"}},
           "oversubscription": {{"leaf": {}{}}}}})",
-      hosts_per_minipod, leaf_oversubscription,
+      nics_per_host, hosts_per_minipod, leaf_oversubscription,
       has_core ? fmt::format(R"(, "minipod": {})", minipod_oversubscription) : std::string());
 }
 
